@@ -40,6 +40,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
+/** The value that this share of the values (for instance 0.9) is below. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
 /** Runs two variants as A B B A A B B A …, so that both see the same if the machine becomes slower or faster. */
 export async function interleave<R>(
   pairs: number,

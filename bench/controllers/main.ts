@@ -30,7 +30,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { installCrds } from "../../test/kube-apiserver/install-crds.ts";
 import { startKubernetes } from "../../test/kube-apiserver/start.ts";
 import type { Server } from "../api/task.ts";
-import { type Figures, formatTable, writeResults } from "../report.ts";
+import { type Figures, formatTable, percentile, writeResults } from "../report.ts";
 import { type ReadyClaim, Users } from "./load.ts";
 import { ControllersProcess, type Happened, type Write } from "./process.ts";
 
@@ -123,11 +123,6 @@ async function measureRates(users: Users, controllers: ControllersProcess): Prom
     else if (rate >= Math.max(...rates)) break;
   }
   return figures;
-}
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
 /** A claim is three objects: the claim, its Sandbox and a Pod. A pool member is two. */

@@ -5,14 +5,14 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OciSpec } from "../../packages/node/src/oci/spec.ts";
 import type { OciRuntime } from "../../packages/node/src/runtime/oci-runtime.ts";
 import { openRuntimes } from "../../packages/node/src/runtime/open-runtimes.ts";
 import { detectCgroups, removeCgroup } from "../../packages/node/src/system/cgroups.ts";
-import { mountOverlay, mountsUnder, unmount } from "../../packages/node/src/system/mounts.ts";
 import type { RuntimeName } from "./box.ts";
+import { PodBundle } from "./pod-bundle.ts";
 
 export interface BareTimes {
   /** From the start of the runtime to the first byte of output. */
@@ -24,32 +24,23 @@ export interface BareTimes {
 const cgroup = "/bench-node-bare";
 
 export class BareRuntimes implements AsyncDisposable {
-  readonly #folder: string;
+  readonly #bundle: PodBundle;
   readonly #spec: OciSpec;
   readonly #runtimes: ReadonlyMap<string, OciRuntime>;
   #count = 0;
 
-  private constructor(folder: string, spec: OciSpec, runtimes: ReadonlyMap<string, OciRuntime>) {
-    this.#folder = folder;
+  private constructor(bundle: PodBundle, spec: OciSpec, runtimes: ReadonlyMap<string, OciRuntime>) {
+    this.#bundle = bundle;
     this.#spec = spec;
     this.#runtimes = runtimes;
   }
 
   /** @param pod The folder of a running Pod of the box. */
   static async open(pod: string): Promise<BareRuntimes> {
-    const folder = mkdtempSync("/var/tmp/bench-node-");
-    const container = "containers/main";
-    const rootfs = join(folder, container, "rootfs");
-    for (const path of [rootfs, join(folder, "upper"), join(folder, "work")]) mkdirSync(path, { recursive: true });
-    for (const name of ["etc", "containers/main/messages"])
-      cpSync(join(pod, name), join(folder, name), { recursive: true });
-    const record = JSON.parse(readFileSync(join(pod, "pod.json"), "utf8"));
-    const lower = [join(pod, "../../images", record.containers.main.image)];
-    await mountOverlay(rootfs, { lower, upper: join(folder, "upper"), work: join(folder, "work") });
-    const text = readFileSync(join(pod, container, "bundle/config.json"), "utf8").replaceAll(pod, folder);
-    const { present } = await openRuntimes({ runDir: join(folder, "run"), cgroupParent: cgroup });
-    const spec = JSON.parse(text) as OciSpec;
-    return new BareRuntimes(folder, { ...spec, root: { ...spec.root, path: rootfs } }, present);
+    const bundle = PodBundle.copy(pod);
+    const { present } = await openRuntimes({ runDir: join(bundle.folder, "run"), cgroupParent: cgroup });
+    const path = await bundle.mountRoot("main");
+    return new BareRuntimes(bundle, { ...bundle.spec, root: { ...bundle.spec.root, path } }, present);
   }
 
   /** `runc run`, until it exits. */
@@ -98,8 +89,7 @@ export class BareRuntimes implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const runtime of this.#runtimes.values()) for (const id of await runtime.list()) await runtime.remove(id);
     await removeCgroup(await detectCgroups(), cgroup);
-    await unmount(await mountsUnder(this.#folder));
-    rmSync(this.#folder, { recursive: true, force: true });
+    await this.#bundle[Symbol.asyncDispose]();
   }
 
   #runtime(name: RuntimeName): OciRuntime {
@@ -111,7 +101,7 @@ export class BareRuntimes implements AsyncDisposable {
   #prepare(name: RuntimeName, command: readonly string[]): { program: string; args: readonly string[]; id: string } {
     this.#count += 1;
     const id = `bare-${this.#count}`;
-    const bundle = join(this.#folder, id);
+    const bundle = join(this.#bundle.folder, id);
     const others = this.#spec.linux.namespaces.filter(({ type }) => type !== "user");
     const namespaces = others.map(({ type }) => ({ type }));
     const linux = { ...this.#spec.linux, namespaces, cgroupsPath: this.cgroupOf(id) };

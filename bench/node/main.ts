@@ -16,7 +16,7 @@
  */
 import { join } from "node:path";
 import { layoutOf, podPaths } from "../../packages/node/src/layout.ts";
-import { type Figures, formatTable, median, ratioOf, writeResults } from "../report.ts";
+import { type Figures, formatTable, median, percentile, ratioOf, writeResults } from "../report.ts";
 import { BareRuntimes } from "./bare.ts";
 import { NodeBox, type RuntimeName } from "./box.ts";
 import { type Footprint, footprintOfCgroup, footprintOfMonitors } from "./memory.ts";
@@ -30,11 +30,6 @@ const idle = ["sleep", "infinity"];
 
 /** Milliseconds by variant, one value for each round. */
 type Samples = Readonly<Record<string, number[]>>;
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
 
 async function coldPod(box: NodeBox, runtime: RuntimeName, name: string): Promise<{ running: number; output: number }> {
   const running = box.running(name);
