@@ -121,8 +121,8 @@ test-fresh: ## `make up` in a new Debian 12 with its own nodejs and npm, with ti
 test-security-long: setup-test ## The security suite with ten minutes of random attacks (needs root)
 	@SECURITY=long vitest run --project security
 
-.PHONY: bench bench-kube bench-api bench-controllers bench-data-plane bench-node
-bench: bench-kube bench-api bench-controllers bench-data-plane bench-node ## Run all benchmarks and rewrite bench/RESULTS.md
+.PHONY: bench bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state
+bench: bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state ## Run all benchmarks and rewrite bench/RESULTS.md
 	@$(NODE) bench/results.ts
 bench-kube: setup-test ## The informer compared with a plain HTTP loop
 	@$(NODE) bench/kube/main.ts
@@ -134,6 +134,8 @@ bench-data-plane: setup-test ## The router compared with a TCP splice and with d
 	@$(NODE) bench/data-plane/main.ts
 bench-node: setup-test ## Pods of the embedded node compared with runc and gVisor alone (needs root)
 	@$(NODE) bench/node/main.ts
+bench-state: setup-test ## Saved and restored memory compared with gVisor alone (needs root)
+	@$(NODE) bench/state/main.ts
 
 .PHONY: deploy
 deploy: manifests ## Apply the CRDs to kubectl's current cluster
