@@ -40,7 +40,7 @@ function pssMib(pid: number): number {
   return Number(kib) / 1024;
 }
 
-function processesIn(folder: string): number[] {
+export function processesIn(folder: string): number[] {
   const own = readFileSync(join(folder, "cgroup.procs"), "utf8").split("\n").filter(Boolean).map(Number);
   const below = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   return [...own, ...below.flatMap(({ name }) => processesIn(join(folder, name)))];

@@ -8,10 +8,12 @@ import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { layoutOf } from "../../packages/node/src/layout.ts";
 import type { OciRuntime } from "../../packages/node/src/runtime/oci-runtime.ts";
 import { openRuntimes } from "../../packages/node/src/runtime/open-runtimes.ts";
 import { detectCgroups, removeCgroup } from "../../packages/node/src/system/cgroups.ts";
 import { runCommand } from "../../packages/node/src/system/run-command.ts";
+import type { NodeBox } from "../node/box.ts";
 import { PodBundle } from "../node/pod-bundle.ts";
 import { BareNetwork } from "./bare-network.ts";
 import { countedRequests, serverCommand } from "./program.ts";
@@ -30,9 +32,11 @@ export class BareHost implements AsyncDisposable {
     this.#runtime = runtime;
   }
 
-  /** @param pod The folder of a running gVisor Pod of the box. */
-  static async open(pod: string): Promise<BareHost> {
-    const bundle = PodBundle.copy(pod);
+  static async open(box: NodeBox): Promise<BareHost> {
+    const model = await box.create("model", "gvisor", ["sleep", "infinity"]);
+    await box.running("model");
+    const bundle = PodBundle.copy(join(layoutOf(box.dataDir).podsDir, model.metadata?.uid ?? ""));
+    await box.remove(model);
     const { present } = await openRuntimes({ runDir: join(bundle.folder, "run"), cgroupParent: cgroup });
     const runtime = present.get("gvisor");
     if (runtime === undefined) throw new Error("Cannot measure: gVisor does not work here");

@@ -11,8 +11,6 @@
  * `BENCH_SIZES` sets the sizes in MiB and the rounds for each. `bench/state/sharing.ts` measures the memory of several sandboxes that
  * were restored from one image.
  */
-import { join } from "node:path";
-import { layoutOf } from "../../packages/node/src/layout.ts";
 import { NodeBox } from "../node/box.ts";
 import { type Figures, formatTable, median, percentile, writeResults } from "../report.ts";
 import { BareHost, type BareSandbox, imageBytes } from "./bare.ts";
@@ -66,10 +64,7 @@ function figuresOf({ memoryMib, rounds }: Size, { image_bytes: bytes = [], ...ti
 }
 
 await using box = await NodeBox.start();
-const model = await box.create("model", "gvisor", ["sleep", "infinity"]);
-await box.running("model");
-await using host = await BareHost.open(join(layoutOf(box.dataDir).podsDir, model.metadata?.uid ?? ""));
-await box.remove(model);
+await using host = await BareHost.open(box);
 const figures: Record<string, number> = {};
 for (const size of sizes) Object.assign(figures, figuresOf(size, await measure(host, size)));
 const rows = Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(4))]);
