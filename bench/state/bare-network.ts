@@ -15,8 +15,10 @@ export class BareNetwork implements AsyncDisposable {
   }
 
   static async open(index: number): Promise<BareNetwork> {
-    const network = new BareNetwork(`bs${process.pid}-${index}`, addressOf(index));
+    await using undo = new AsyncDisposableStack();
+    const network = undo.use(new BareNetwork(`bs${process.pid}-${index}`, addressOf(index)));
     await network.#make();
+    undo.move();
     return network;
   }
 
@@ -47,7 +49,7 @@ export class BareNetwork implements AsyncDisposable {
       `link add ${name} type veth peer name eth0 netns ${name}`,
       `addr add ${gateway}/32 dev ${name}`,
       `link set ${name} up`,
-      `route add ${this.address}/32 dev ${name}`,
+      `route replace ${this.address}/32 dev ${name}`,
     ]);
     await runIp(["link set lo up", "link set eth0 up"], name);
     await this.prepare();

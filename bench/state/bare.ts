@@ -16,9 +16,9 @@ import { runCommand } from "../../packages/node/src/system/run-command.ts";
 import type { NodeBox } from "../node/box.ts";
 import { PodBundle } from "../node/pod-bundle.ts";
 import { BareNetwork } from "./bare-network.ts";
-import { countedRequests, serverCommand } from "./program.ts";
+import { countedRequests, type ServerMemory, serverCommand } from "./program.ts";
 
-const cgroup = "/bench-state-bare";
+const cgroup = `/bench-state-${process.pid}`;
 const patienceMs = 120_000;
 
 export class BareHost implements AsyncDisposable {
@@ -40,7 +40,13 @@ export class BareHost implements AsyncDisposable {
     const { present } = await openRuntimes({ runDir: join(bundle.folder, "run"), cgroupParent: cgroup });
     const runtime = present.get("gvisor");
     if (runtime === undefined) throw new Error("Cannot measure: gVisor does not work here");
+    mkdirSync(join(bundle.folder, "data"));
     return new BareHost(bundle, runtime);
+  }
+
+  /** A folder that all sandboxes can read. */
+  get data(): string {
+    return join(this.#bundle.folder, "data");
   }
 
   /** A folder for an image. */
@@ -51,8 +57,8 @@ export class BareHost implements AsyncDisposable {
     return path;
   }
 
-  /** Prepares a sandbox for a server that holds that much memory. */
-  async sandbox(memoryMib: number): Promise<BareSandbox> {
+  /** Prepares a sandbox with a server. Every sandbox sees the folder `data` at `/data`. */
+  async sandbox(memory: ServerMemory): Promise<BareSandbox> {
     this.#count += 1;
     const id = `bare-${this.#count}`;
     const network = this.#owned.use(await BareNetwork.open(this.#count));
@@ -61,10 +67,11 @@ export class BareHost implements AsyncDisposable {
     const others = spec.linux.namespaces.filter(({ type }) => type !== "user" && type !== "network");
     const namespaces = [...others.map(({ type }) => ({ type })), { type: "network", path: network.path }];
     const linux = { ...spec.linux, namespaces, cgroupsPath: `${cgroup}/${id}` };
-    const process = { ...spec.process, args: serverCommand(memoryMib) };
+    const process = { ...spec.process, args: serverCommand(memory) };
+    const mounts = [...spec.mounts, { destination: "/data", type: "bind", source: this.data, options: ["bind", "ro"] }];
     const bundle = join(folder, "bundles", id);
     mkdirSync(bundle, { recursive: true });
-    const adapted = this.#runtime.adaptSpec({ ...spec, root, linux, process });
+    const adapted = this.#runtime.adaptSpec({ ...spec, root, linux, process, mounts });
     writeFileSync(join(bundle, "config.json"), JSON.stringify(adapted, withoutEmptyLists));
     const sandbox = new BareSandbox({ id, bundle, network, runtime: this.#runtime });
     this.#owned.defer(() => sandbox.remove());

@@ -39,7 +39,7 @@ async function bareRound(host: BareHost, sandbox: BareSandbox): Promise<Record<s
 }
 
 async function measure(host: BareHost, { memoryMib, rounds }: Size): Promise<Samples> {
-  const sandbox = await host.sandbox(memoryMib);
+  const sandbox = await host.sandbox({ memoryMib });
   await sandbox.start();
   const samples: Samples = {};
   for (let round = 0; round < rounds + warmUps; round += 1) {

@@ -4,24 +4,36 @@ import { text } from "node:stream/consumers";
 
 export const port = 8080;
 
-// No page is zero: zero pages are not saved. The response is one packet, and the connection ends with it.
+// No page of the memory is zero, because zero pages are not saved. A request reads a byte of each page of the mapped file.
 const source = `
-import os, socket, sys
+import mmap, os, socket, sys
 memory = bytearray(os.urandom(1 << 20)) * int(sys.argv[1])
+mapped = b""
+if len(sys.argv) > 2:
+    with open(sys.argv[2], "rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
 server = socket.create_server(("", ${port}), backlog=128)
 count = 0
 while True:
     client, _ = server.accept()
     client.recv(65536)
     count += 1
+    for page in range(0, len(mapped), 4096):
+        mapped[page]
     body = str(count).encode()
     client.sendall(b"HTTP/1.1 200 OK\\r\\nConnection: close\\r\\nContent-Length: %d\\r\\n\\r\\n%s" % (len(body), body))
     client.close()
 `;
 
-/** The command of a server that holds that much memory, in addition to its interpreter's. */
-export function serverCommand(memoryMib: number): readonly string[] {
-  return ["python3", "-c", source, String(memoryMib)];
+export interface ServerMemory {
+  /** Memory that the server fills, in addition to its interpreter's. */
+  readonly memoryMib: number;
+  /** A file that the server maps and reads. */
+  readonly mappedFile?: string;
+}
+
+export function serverCommand({ memoryMib, mappedFile }: ServerMemory): readonly string[] {
+  return ["python3", "-c", source, String(memoryMib), ...(mappedFile === undefined ? [] : [mappedFile])];
 }
 
 /** The number of requests that the server at this address has answered, this one included. */

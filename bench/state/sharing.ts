@@ -8,18 +8,24 @@
  * available memory for each sandbox; and the page cache that the image occupies afterwards.
  */
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NodeBox } from "../node/box.ts";
 import { formatTable, median } from "../report.ts";
 import { BareHost, type BareSandbox } from "./bare.ts";
 import { mergeSamePages, useHugePages, waitForMerging } from "./machine-settings.ts";
 import { availableMib, changedMib, memoryOf } from "./memory.ts";
+import type { ServerMemory } from "./program.ts";
 
-const memoryMib = 64;
+const contentMib = 64;
+const inHeap: ServerMemory = { memoryMib: contentMib };
 const counts = [1, 4, 16];
 
 interface Variant {
   readonly name: string;
+  /** Default: all content is in the heap. */
+  readonly memory?: ServerMemory;
   readonly checkpoint?: readonly string[];
   readonly restore?: readonly string[];
   readonly setUp?: () => Disposable;
@@ -42,12 +48,14 @@ const variants: readonly Variant[] = [
   { name: "drop-page-cache", settle: dropPageCache },
   { name: "merging", setUp: mergeSamePages, settle: waitForMerging },
   { name: "huge-pages", setUp: useHugePages },
+  { name: "mapped-file", memory: { memoryMib: 0, mappedFile: "/data/content" } },
 ];
 
 type Row = readonly (string | number)[];
 
 async function restoreMany(host: BareHost, variant: Variant, image: string): Promise<Row[]> {
-  const sandboxes = await Promise.all(Array.from({ length: Math.max(...counts) }, () => host.sandbox(memoryMib)));
+  const { memory = inHeap } = variant;
+  const sandboxes = await Promise.all(Array.from({ length: Math.max(...counts) }, () => host.sandbox(memory)));
   const rows: Row[] = [];
   for (const count of counts) {
     const some = sandboxes.slice(0, count);
@@ -83,7 +91,7 @@ function cachedMib(image: string): number {
 /** How much of its memory a sandbox has changed when it has answered once: what a copy on write would have copied. */
 async function changedByOneAnswer(host: BareHost): Promise<number> {
   const image = host.imageFolder("first");
-  const sandbox = await host.sandbox(memoryMib);
+  const sandbox = await host.sandbox(inHeap);
   await sandbox.start();
   await sandbox.checkpoint(image);
   await sandbox.restore(image);
@@ -95,7 +103,7 @@ async function changedByOneAnswer(host: BareHost): Promise<number> {
 async function measure(host: BareHost, variant: Variant): Promise<Row[]> {
   using _settings = variant.setUp?.();
   const image = host.imageFolder(variant.name);
-  const source = await host.sandbox(memoryMib);
+  const source = await host.sandbox(variant.memory ?? inHeap);
   await source.start();
   await source.checkpoint(image, ...(variant.checkpoint ?? []));
   await source.remove();
@@ -105,6 +113,7 @@ async function measure(host: BareHost, variant: Variant): Promise<Row[]> {
 const names = process.argv.slice(2);
 await using box = await NodeBox.start();
 await using host = await BareHost.open(box);
+writeFileSync(join(host.data, "content"), randomBytes(contentMib << 20));
 const rows: Row[] = [];
 for (const variant of variants) {
   if (names.length > 0 && !names.includes(variant.name)) continue;
