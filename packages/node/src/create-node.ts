@@ -76,7 +76,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
       now,
     }),
   );
-  const podStreams = openStreams(starting, {
+  const { podStreams, exec } = openStreams(starting, {
     machine,
     uidOf: (namespace, name) => controller.uidOf(namespace, name),
     disk: () => controller.disk,
@@ -85,7 +85,17 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const dial: Effects["dial"] = (place, port) => podStreams.portForward({ ...place, port });
   const { address: hostAddress } = facts;
   const controller = starting.use(
-    new PodController({ machine, client, nodeName, hostAddress, run, dial, log, workers: options.workers ?? 8 }),
+    new PodController({
+      machine,
+      client,
+      nodeName,
+      hostAddress,
+      run,
+      dial,
+      endSessions: (uid, reason) => exec.endSessions(uid, reason),
+      log,
+      workers: options.workers ?? 8,
+    }),
   );
   const rules = starting.use(
     new NetworkRules({ client, network: machine.network, layout: machine.layout, nodeName, log, events }),
@@ -127,17 +137,18 @@ function warningsOf({ sharedKernel, budgetProblems, network }: Machine): string[
 function openStreams(
   owner: AsyncDisposableStack,
   options: StreamOptions & { readonly disk: () => DiskUsage },
-): Required<PodStreams> {
+): { readonly podStreams: Required<PodStreams>; readonly exec: Exec } {
   const exec = owner.use(new Exec(options));
   const logs = owner.use(new Logs(options));
   const ports = owner.use(new PortForward(options));
-  return {
+  const podStreams: Required<PodStreams> = {
     exec: (request) => exec.exec(request),
     attach: (request) => logs.attach(request),
     logs: (request) => logs.logs(request),
     portForward: (request) => ports.portForward(request),
     metrics: (path) => nodeMetrics({ machine: options.machine, disk: options.disk() }, path),
   };
+  return { podStreams, exec };
 }
 
 /** Ends all Pods of a stopped node and removes everything that it created on this machine. */

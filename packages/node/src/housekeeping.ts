@@ -14,8 +14,8 @@ export interface HousekeepingOptions {
 }
 
 /**
- * Periodic tasks: removes images above the store's limit and kept root filesystems of deleted Sandboxes, and updates the
- * RuntimeClasses. A failed task is logged and runs again the next time.
+ * Periodic tasks: removes images above the store's limit and kept root filesystems and saved memory of deleted Sandboxes, and
+ * updates the RuntimeClasses. A failed task is logged and runs again the next time.
  */
 export class Housekeeping implements AsyncDisposable {
   readonly #options: HousekeepingOptions;
@@ -45,6 +45,10 @@ export class Housekeeping implements AsyncDisposable {
           discard: (path) => machine.trash.discard(path),
         });
         if (removed.length > 0) log.info({ sandboxes: removed }, "kept root filesystems removed");
+      },
+      "saved memory": async () => {
+        const removed = await machine.suspensions.sweep(() => sandboxUids(client), machine.now());
+        if (removed.length > 0) log.info({ sandboxes: removed }, "images of deleted sandboxes removed");
       },
       addresses: async () => {
         const known = await sandboxUids(client);

@@ -16,6 +16,8 @@ export interface Layout {
   /** Folders that are removed in the background. */
   readonly trashDir: string;
   readonly networkFile: string;
+  /** Saved memory: one folder per image. */
+  readonly stateDir: string;
   /** State that must not survive a reboot, such as that of the runtimes. */
   readonly runDir: string;
   readonly cgroupParent: string;
@@ -41,6 +43,7 @@ export function layoutOf(dataDir: string): Layout {
     imagesDir: join(data, "images"),
     trashDir: join(data, "trash"),
     networkFile: join(data, "network.json"),
+    stateDir: join(data, "state"),
     runDir: `/run/agent-sandbox-${id}`,
     cgroupParent: `/agent-sandbox-${id}`,
     helperCgroup: `/agent-sandbox-${id}/${helperGroup}`,
@@ -57,6 +60,8 @@ export interface PodPaths {
   readonly dir: string;
   readonly record: string;
   readonly etc: string;
+  /** The files about the sandbox's identity, where containers see them. */
+  readonly identity: string;
   readonly volumes: string;
   readonly execs: string;
   readonly netns: string;
@@ -78,6 +83,7 @@ export function podPaths(layout: Layout, uid: string): PodPaths {
     dir,
     record: join(dir, "pod.json"),
     etc: join(dir, "etc"),
+    identity: join(dir, "identity"),
     volumes: join(dir, "volumes"),
     execs: join(dir, "execs"),
     netns,

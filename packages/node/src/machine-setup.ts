@@ -21,8 +21,11 @@ import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 import { openRuntimes, type Runtimes } from "./runtime/open-runtimes.ts";
 import { sharedKernel } from "./runtime/shared-kernel.ts";
 import { readSettings, runtimeChoices } from "./settings.ts";
+import { defaultStateLimits, type StateLimits } from "./state/limits.ts";
+import { Suspensions } from "./state/suspensions.ts";
 import { type Cgroups, detectCgroups } from "./system/cgroups.ts";
 import { countingFolders, makeCountingCgroup } from "./system/enter-cgroup.ts";
+import { FairLimiter } from "./system/fair-limiter.ts";
 import { findProgram } from "./system/find-program.ts";
 import { limitCgroup } from "./system/limit-cgroup.ts";
 import { Trash } from "./system/trash.ts";
@@ -48,6 +51,8 @@ export interface MachineOptions {
   /** The limits of all sandboxes together. */
   readonly budget?: Partial<Budget>;
   readonly allow?: Partial<Allowances>;
+  /** The limits of saved memory. */
+  readonly state?: Partial<StateLimits>;
   /** The Pod capacity in the Node object. Default 250. */
   readonly podCapacity?: number;
   /** The delays before containers restart. Default: the kubelet's 10 s to 5 min. */
@@ -117,6 +122,7 @@ export async function openMachine(
     network,
     users,
     cgroups,
+    ...(await openState(options, layout)),
     runtimes: runtimes.present,
     defaultRuntime: runtimes.default,
     sharedKernel: sharedKernel(runtimes),
@@ -136,6 +142,16 @@ export async function openMachine(
     bootId: (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim(),
     diskCheckMs: options.diskCheckMs ?? 10_000,
     now: options.now ?? Date.now,
+  };
+}
+
+async function openState(options: MachineOptions, layout: Layout): Promise<Pick<Machine, "suspensions" | "saves">> {
+  const { blocks, bsize } = await statfs(layout.dataDir);
+  const settings = await readSettings(options.dataDir);
+  const limits = { ...defaultStateLimits(blocks * bsize), ...settings.state, ...options.state };
+  return {
+    suspensions: await Suspensions.open(layout, limits),
+    saves: new FairLimiter({ total: limits.saves, perKey: limits.saves }),
   };
 }
 
@@ -163,6 +179,7 @@ function runtimeRules(runtimes: Runtimes, withUsers: readonly string[]): Omit<No
     defaultRuntime: runtimes.default,
     ownUsers: [...ownKernels, ...withUsers],
     ownKernels,
+    canSave: [...runtimes.present.values()].filter((one) => one.checkpoints !== undefined).map(({ name }) => name),
   };
 }
 
@@ -204,7 +221,14 @@ async function capacityOf(folder: string): Promise<NodeCapacity> {
 }
 
 async function makeFolders(layout: Layout): Promise<void> {
-  for (const folder of [layout.dataDir, layout.podsDir, layout.exitsDir, layout.imagesDir, layout.runDir]) {
+  for (const folder of [
+    layout.dataDir,
+    layout.podsDir,
+    layout.exitsDir,
+    layout.imagesDir,
+    layout.stateDir,
+    layout.runDir,
+  ]) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   }
 }

@@ -8,6 +8,7 @@ import { anything, list, matching, object, oneOf, type Refusal, type Rule, satis
 import type { Allowances } from "./pod/observed.ts";
 import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 import type { RuntimeOptions } from "./runtime/open-runtimes.ts";
+import type { StateLimits } from "./state/limits.ts";
 import { readJson } from "./system/json-file.ts";
 
 /** The operator's settings: the part "node" of `config.json` in the data folder. */
@@ -24,6 +25,8 @@ export interface NodeSettings {
   readonly defaults?: Partial<ResourceDefaults>;
   /** The limits of all sandboxes together. */
   readonly budget?: Partial<Budget>;
+  /** The limits of saved memory. */
+  readonly state?: Partial<StateLimits>;
   /** The subnet of the Pods' addresses. */
   readonly subnet?: string;
   /** The Pod capacity in the Node object. */
@@ -86,6 +89,14 @@ const rule: Rule = object({
   allow: object({ privileged: oneOf(true, false), hostPaths: list(folder, 100), hostUsers: oneOf(true, false) }),
   defaults: object({ memoryBytes: count, pids: count, diskBytes: count }),
   budget: object({ memoryBytes: count, pids: count, diskFreeBytes: bytes, inodesFree: bytes }),
+  state: object({
+    images: count,
+    imagesPerNamespace: count,
+    imageBytes: count,
+    bytesPerNamespace: count,
+    bytes: count,
+    saves: count,
+  }),
   subnet: satisfying(
     (value) => typeof value === "string" && parseSubnet(value) !== undefined,
     'a network such as "10.1.0.0/16"',

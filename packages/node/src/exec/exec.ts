@@ -5,6 +5,7 @@ import { type ExecRequest, type ExecSession, FairShare, KubeError, type PodStrea
 import { messageOf } from "../errors.ts";
 import { containerId, containerPaths, podPaths } from "../layout.ts";
 import { runtimeNamed } from "../pod/machine.ts";
+import { isBeingSaved } from "../pod/plan-save.ts";
 import type { ContainerRecord } from "../pod/record.ts";
 import { findPod, type StreamOptions } from "../streams/find-container.ts";
 import { makeCgroup, removeCgroup } from "../system/cgroups.ts";
@@ -15,6 +16,12 @@ import { startFailure } from "./start-failure.ts";
 
 /** The limit of exec sessions on the node, shared between namespaces. Each session costs a process of the runtime. */
 const mostSessions = 1000;
+
+interface OwnSession extends ExecSession {
+  readonly uid: string;
+  /** Ends the session. Its client gets an error with the reason. */
+  end(reason: string): void;
+}
 
 interface Target {
   readonly uid: string;
@@ -29,7 +36,7 @@ interface Target {
  */
 export class Exec implements PodStreams, AsyncDisposable {
   readonly #options: StreamOptions;
-  readonly #open = new Set<ExecSession>();
+  readonly #open = new Set<OwnSession>();
   readonly #share = new FairShare(mostSessions);
 
   constructor(options: StreamOptions) {
@@ -85,9 +92,14 @@ export class Exec implements PodStreams, AsyncDisposable {
       cgroup: machine.cgroups.execArgument(name),
     });
     const attached = (request.tty ? attachTerminal : attachPipes)({ ...command, stdin: request.stdin });
-    const session = this.#track(attached, own, folder);
+    const session = this.#track(attached, own, { folder, uid });
     enterCgroupLater(machine.cgroups, machine.layout.helperCgroup, attached.pid);
     return { session, failure: await startFailure(attached, command.pidFile) };
+  }
+
+  /** Ends the sessions of a Pod. */
+  endSessions(uid: string, reason: string): void {
+    for (const session of this.#open) if (session.uid === uid) session.end(reason);
   }
 
   /** Closes all sessions. */
@@ -97,12 +109,19 @@ export class Exec implements PodStreams, AsyncDisposable {
     await Promise.allSettled(open.map((session) => session.exit));
   }
 
-  #track(attached: ExecSession, own: OpenSession, folder: string): ExecSession {
+  #track(
+    attached: ExecSession,
+    own: OpenSession,
+    { folder, uid }: { readonly folder: string; readonly uid: string },
+  ): ExecSession {
     const { machine } = this.#options;
     let killing: Promise<void> | undefined;
+    let ended: string | undefined;
     const finish = async (): Promise<{ code: number; signal?: string }> => {
       try {
-        return await attached.exit;
+        const result = await attached.exit;
+        if (ended !== undefined) throw new KubeError("Gone", `The session has ended: ${ended}`);
+        return result;
       } finally {
         await killing;
         // Background processes of the command keep its cgroup, which is then removed with the container.
@@ -111,7 +130,8 @@ export class Exec implements PodStreams, AsyncDisposable {
         this.#open.delete(session);
       }
     };
-    const session: ExecSession = {
+    const session: OwnSession = {
+      uid,
       stdin: attached.stdin,
       stdout: attached.stdout,
       stderr: attached.stderr,
@@ -119,6 +139,10 @@ export class Exec implements PodStreams, AsyncDisposable {
       kill: () => {
         attached.kill();
         killing ??= endSession(machine, own, folder).catch(() => undefined);
+      },
+      end: (reason) => {
+        ended ??= reason;
+        session.kill();
       },
       exit: finish(),
     };
@@ -131,6 +155,8 @@ export class Exec implements PodStreams, AsyncDisposable {
   async #target(request: ExecRequest, name: string): Promise<Target> {
     const record = await findPod(this.#options, request, "exec into");
     const container = request.container ?? record.defaultContainer ?? "";
+    if (isBeingSaved(record))
+      throw new KubeError("BadRequest", `Cannot exec into Pod "${name}": it is being suspended`);
     const kept = Object.hasOwn(record.containers, container) ? record.containers[container] : undefined;
     if (!kept?.run?.started || kept.ended !== undefined) {
       throw new KubeError("BadRequest", `Cannot exec into Pod "${name}": container "${container}" is not running`);

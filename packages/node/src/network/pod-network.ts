@@ -39,6 +39,8 @@ export interface PodNetwork {
    */
   attach(netns: string, address: string, make?: () => Promise<void>): Promise<void>;
   isAttached(netns: string, address: string): boolean;
+  /** Cuts an attached Pod off, or connects it again. Nothing changes inside its network namespace, except that packets are lost. */
+  setLink(address: string, state: "up" | "down"): Promise<void>;
   detach(netns: string, address: string | undefined): Promise<void>;
   /** The network namespaces and interfaces on the machine whose names have this node's prefix. */
   found(): Promise<{ readonly namespaces: readonly string[]; readonly interfaces: readonly string[] }>;
@@ -103,6 +105,10 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     interfaceOf,
     isAttached: (netns, address) => links.isAttached(netns, address),
     attach: (netns, address, make) => links.attach(netns, address, make),
+    setLink: async (address, state) => {
+      const name = interfaceOf(address);
+      if (existsSync(`/sys/class/net/${name}`)) await runIp([`link set ${name} ${state}`]);
+    },
     detach: (netns, address) => links.detach(netns, address),
     found: async () => ({
       namespaces: (await namesIn("/run/netns")).filter((name) => name.startsWith(layout.netnsPrefix)),

@@ -1,6 +1,7 @@
 import type { Pod, PodCondition } from "@agent-sandbox/api";
 import { kubeTime } from "./kube-time.ts";
 import type { MemberStatus, Phase } from "./phase.ts";
+import { isStateCondition } from "./state-conditions.ts";
 
 export interface ConditionsInput {
   readonly pod: Pod;
@@ -9,6 +10,10 @@ export interface ConditionsInput {
   /** The Pod's network and volumes are set up. */
   readonly prepared: boolean;
   readonly isInitialized: boolean;
+  /** The Pod is saved or being saved. */
+  readonly isBeingSaved: boolean;
+  /** The conditions of the state driver: see `state-conditions.ts`. */
+  readonly state: readonly PodCondition[];
 }
 
 /** The conditions that the node owns, followed by the conditions that others have written. */
@@ -22,14 +27,16 @@ export function conditionsFor(input: ConditionsInput, now: number): PodCondition
     { type: "Ready", ...gated(input.pod, containersReady) },
     { type: "ContainersReady", ...containersReady },
     { type: "PodScheduled", status: "True" },
+    ...input.state,
   ];
-  const others = before.filter(({ type }) => !wanted.some((own) => own.type === type));
+  const others = before.filter(({ type }) => !isStateCondition(type) && !wanted.some((own) => own.type === type));
   return [...wanted.map((own) => withTransitionTime(own, before, now)), ...others];
 }
 
 type Verdict = Pick<PodCondition, "status" | "reason" | "message">;
 
-function containersCondition({ phase, members }: ConditionsInput): Verdict {
+function containersCondition({ phase, members, isBeingSaved }: ConditionsInput): Verdict {
+  if (isBeingSaved) return { status: "False", reason: "Suspending", message: "the memory of the Pod is being saved" };
   if (phase === "Succeeded") return { status: "False", reason: "PodCompleted" };
   if (phase === "Failed") return { status: "False", reason: "PodFailed" };
   const unready = namesOf(members.filter(({ role, status }) => ["main", "sidecar"].includes(role) && !status.ready));

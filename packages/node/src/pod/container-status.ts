@@ -3,6 +3,7 @@ import { containerId } from "../layout.ts";
 import { kubeTime } from "./kube-time.ts";
 import type { Member, Role } from "./members.ts";
 import { hasStarted } from "./plan-containers.ts";
+import { isBeingSaved } from "./plan-save.ts";
 import { isLive } from "./plan-stop.ts";
 import type { ContainerRecord, Failure, Termination } from "./record.ts";
 import { restarts } from "./restart-policy.ts";
@@ -19,12 +20,13 @@ export function containerStatus(
   const kept = record?.containers[container.name];
   const started = hasStarted(container, kept, health);
   const waitsForRestart = kept?.ended !== undefined && !input.isDone && restarts(pod, role, kept.ended);
+  const isReady = (name: string): boolean => started && health[name]?.ready !== false && !isBeingSaved(record);
   const last = waitsForRestart ? kept.ended : kept?.last;
   return {
     name: container.name,
     image: container.image ?? "",
     imageID: kept?.image ?? "",
-    ready: role === "init" ? kept?.ended?.exitCode === 0 : started && health[container.name]?.ready !== false,
+    ready: role === "init" ? kept?.ended?.exitCode === 0 : isReady(container.name),
     started,
     restartCount: kept?.attempt ?? 0,
     state: stateOf({ role, container }, input, isInitialized),

@@ -26,6 +26,7 @@ import { removeTree } from "../system/remove-tree.ts";
 import { settleAll } from "../system/settle-all.ts";
 import { commonIds, machineId } from "../users/id-range.ts";
 import type { OpenUsers } from "../users/pod-users.ts";
+import { firstContainer } from "./first-container.ts";
 import { type Machine, runtimeNamed } from "./machine.ts";
 import { holderName } from "./members.ts";
 import { placeMounts } from "./place-mounts.ts";
@@ -40,6 +41,8 @@ export interface Creation {
   readonly again: boolean;
   readonly role: ContainerRole;
   readonly image: Image;
+  /** Restores the container from this folder of a checkpoint instead of starting its command. */
+  readonly restoreFrom?: string | undefined;
   /** The overlay's writable layer. Default: a layer that is deleted with the Pod. */
   readonly layer?: WritableLayer;
   /** Creates the Pod's network if it does not exist. */
@@ -56,7 +59,7 @@ export type BundleContent = Omit<BundleInput, "rootfs" | "cgroupsPath" | "etc" |
  */
 export async function createContainer(creation: Creation): Promise<Run> {
   const { machine, record, name, kept, again } = creation;
-  const { layout, now } = machine;
+  const { layout } = machine;
   const paths = pathsOf(machine, record, name);
   const id = containerId(record.uid, name, kept.attempt);
   const runtime = runtimeNamed(machine, kept.runtime);
@@ -69,17 +72,28 @@ export async function createContainer(creation: Creation): Promise<Run> {
   const writing = writeBundle(creation, paths, runtime);
   await settleAll([creation.network(), writing]);
   const log = logPath(paths, kept.attempt);
-  const { role } = creation;
+  const { role, restoreFrom } = creation;
   const owner = record.ids && machineId(record.ids, (await writing).process.user.uid);
-  const pid = await createMonitored({ runtime, id, role, paths, log, exitsDir: layout.exitsDir, io: kept.io, owner });
-  const monitorPid = Number(await readFile(paths.monitorPidFile, "utf8"));
-  // When containers share a sandbox, `pid` is a process of the runtime outside the sandbox.
-  const helpers = role === "member" && runtime.sharesSandbox ? [monitorPid, pid] : [monitorPid];
-  for (const one of helpers) enterCgroupLater(machine.cgroups, layout.helperCgroup, one);
-  const [process, monitor] = await Promise.all([markOf(pid), markOf(monitorPid)]);
-  const run: Run = { process, monitor, startedAt: now(), started: runtime.startsAtOnce };
+  const { exitsDir } = layout;
+  const pid = await createMonitored({ runtime, id, role, paths, log, exitsDir, io: kept.io, owner, restoreFrom });
+  const run = await runOf(creation, pid);
   await writeContainer(machine, record, name, withRun(kept, run));
   return run;
+}
+
+/** The run of a container whose monitor has reported the pid of its first process. */
+export async function runOf(
+  creation: Pick<Creation, "machine" | "record" | "name" | "kept" | "role">,
+  pid: number,
+): Promise<Run> {
+  const { machine, record, name, kept, role } = creation;
+  const runtime = runtimeNamed(machine, kept.runtime);
+  const monitorPid = Number(await readFile(pathsOf(machine, record, name).monitorPidFile, "utf8"));
+  // When containers share a sandbox, `pid` is a process of the runtime outside the sandbox.
+  const helpers = role === "member" && runtime.sharesSandbox ? [monitorPid, pid] : [monitorPid];
+  for (const one of helpers) enterCgroupLater(machine.cgroups, machine.layout.helperCgroup, one);
+  const [process, monitor] = await Promise.all([markOf(pid), markOf(monitorPid)]);
+  return { process, monitor, startedAt: machine.now(), started: runtime.startsAtOnce };
 }
 
 /** Starts a created container, unless creating it also started it. */
@@ -93,7 +107,7 @@ export async function startCreated(
 }
 
 /** Adds the run to the record. A recorded failure is dropped once the container has started. */
-function withRun({ failure, ...kept }: ContainerRecord, run: Run): ContainerRecord {
+export function withRun({ failure, ...kept }: ContainerRecord, run: Run): ContainerRecord {
   return { ...kept, ...(failure !== undefined && !run.started && { failure }), run };
 }
 
@@ -155,15 +169,15 @@ function specFor({ machine, record, name, role, image }: Creation, { rootfs }: C
     rootfs,
     etc: record.ids === undefined ? etc : join(files, "etc"),
     cgroupsPath: `${cgroup}/${name}`,
-    annotations: roleAnnotations(role, sandboxId(record, role)),
+    annotations: roleAnnotations(role, sandboxId(record, role), name),
     machine: { arch: arch(), kernel: release(), capabilities: machine.capabilities },
   });
 }
 
 /** The container whose id identifies the sandbox: the holder, or the only container of a Pod that has no holder. */
-function sandboxId({ uid, containers, defaultContainer = "" }: PodRecord, role: ContainerRole): string {
-  const name = role === "sandbox" || containers[holderName] !== undefined ? holderName : defaultContainer;
-  return containerId(uid, name, containers[name]?.attempt ?? 0);
+function sandboxId(record: PodRecord, role: ContainerRole): string {
+  const name = role === "sandbox" ? holderName : firstContainer(record);
+  return containerId(record.uid, name, record.containers[name]?.attempt ?? 0);
 }
 
 export async function writeContainer(

@@ -63,6 +63,7 @@ const observed = (pod: Pod | undefined, record?: PodRecord, main?: RunState): Ob
     defaultRuntime: "runc",
     ownUsers: [],
     ownKernels: [],
+    canSave: ["gvisor"],
     allow: { privileged: false, hostPaths: [], hostUsers: false },
     backoff: kubeletBackoff,
   },

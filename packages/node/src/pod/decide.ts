@@ -1,9 +1,10 @@
-import type { Pod, PodStatus } from "@agent-sandbox/api";
+import type { Pod, PodStatus, StateReason } from "@agent-sandbox/api";
 import { containerId } from "../layout.ts";
 import { nextBackoff } from "./backoff.ts";
 import { holderName, needsHolder } from "./members.ts";
 import type { Health, NodeRules, RunState, TaskState } from "./observed.ts";
 import { isDone, planContainers } from "./plan-containers.ts";
+import { planSave, wantedImage } from "./plan-save.ts";
 import { isLive, planStop } from "./plan-stop.ts";
 import type { ContainerRecord, PodRecord, StopCause, Termination } from "./record.ts";
 import { type Problem, podStatus } from "./status.ts";
@@ -44,6 +45,13 @@ export type Action =
   | { readonly do: "stop-container"; readonly container: string; readonly because: StopCause; readonly graceMs: number }
   | { readonly do: "signal"; readonly container: string; readonly signal: "SIGTERM" | "SIGKILL" }
   | { readonly do: "record-verdict"; readonly verdict: Problem }
+  | { readonly do: "save"; readonly epoch: number }
+  | { readonly do: "record-saved"; readonly epoch: number; readonly sizeBytes: number }
+  | { readonly do: "fail-save"; readonly epoch: number; readonly reason: StateReason; readonly message: string }
+  | { readonly do: "abandon-save" }
+  | { readonly do: "forget-save" }
+  | { readonly do: "end-saved" }
+  | { readonly do: "restore" }
   | { readonly do: "release" }
   | { readonly do: "tear-down" }
   | { readonly do: "delete-from-api" };
@@ -69,6 +77,10 @@ const unknownExitCode = 137;
 export function decide(observed: Observed, now: number): Decision {
   const { pod, record } = observed;
   if (pod === undefined) return { actions: record === undefined ? [] : [{ do: "tear-down" }] };
+  const save = record?.prepared ? planSave(pod, record, observed) : undefined;
+  if (save?.holds) {
+    return save.actions.length > 0 ? save : { actions: [], status: podStatus({ ...observed, pod, record }, now) };
+  }
   const exits = recordExits(observed, now);
   if (exits.length > 0) return { actions: exits };
   if (pod.metadata?.deletionTimestamp !== undefined) return decideDeletion(pod, observed, now);
@@ -145,6 +157,9 @@ function deadlineOf({ spec }: Pod, { startTime }: PodRecord): number {
 }
 
 function decideRunning(pod: Pod, record: PodRecord, observed: Observed, now: number): Decision {
+  if (record.restore?.step === "failed" && record.verdict === undefined) {
+    return { actions: [], status: podStatus({ ...observed, pod, record, problem: record.restore }, now) };
+  }
   const before = prerequisites(pod, record, observed, now);
   if (before.length > 0) return { actions: before };
   const graceMs = record.verdict?.reason === "Evicted" ? evictionGraceMs : 1000 * graceSecondsOf(pod);
@@ -162,11 +177,12 @@ function decideRunning(pod: Pod, record: PodRecord, observed: Observed, now: num
   };
 }
 
-/** The actions that must come before any container starts: current volumes and a running holder. */
+/** The actions that must come before any container starts: current volumes, a restore, and a running holder. */
 function prerequisites(pod: Pod, record: PodRecord, { sourcesVersion }: Observed, now: number): Action[] {
   if (record.verdict !== undefined) return [];
   const isStale = record.sourcesVersion !== sourcesVersion || (record.refreshVolumesAt ?? Infinity) <= now;
   if (isStale) return [{ do: "sync-volumes" }];
+  if (wantedImage(pod) !== undefined && record.restore?.step !== "running") return [{ do: "restore" }];
   const holder = record.containers[holderName];
   if (!needsHolder(pod) || isDone(pod, record) || (holder?.run?.started && isLive(holder))) return [];
   // The namespaces they share ended with the holder. They restart with the new one.

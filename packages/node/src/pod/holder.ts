@@ -23,6 +23,16 @@ const nobody = { uid: 65_534, gid: 65_534, groups: [] };
  * the runtime has one sandbox per Pod. It does nothing but reap orphaned processes, and ends with the Pod.
  */
 export async function startHolder(effects: Effects, pod: Pod, record: PodRecord, attempt: number): Promise<void> {
+  await runHolder(effects, pod, record, { attempt });
+}
+
+/** Starts the holder, or restores it from a checkpoint. */
+export async function runHolder(
+  effects: Effects,
+  pod: Pod,
+  record: PodRecord,
+  { attempt, restoreFrom }: { readonly attempt: number; readonly restoreFrom?: string },
+): Promise<void> {
   const { machine, rules } = effects;
   const image = await machine.images.resolve(hostImageName);
   const before = record.containers[holderName];
@@ -40,6 +50,7 @@ export async function startHolder(effects: Effects, pod: Pod, record: PodRecord,
       again,
       image,
       role: "sandbox",
+      restoreFrom,
       network: () => attachNetwork(machine, record, { runtime, role: "sandbox" }),
       content: () =>
         Promise.resolve({

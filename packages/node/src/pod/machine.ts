@@ -7,7 +7,9 @@ import type { NodeCapacity } from "../oci/downward.ts";
 import type { ResourceBounds, ResourceDefaults } from "../oci/resources.ts";
 import type { OciRuntime } from "../runtime/oci-runtime.ts";
 import type { SharedKernel } from "../runtime/shared-kernel.ts";
+import type { Suspensions } from "../state/suspensions.ts";
 import type { Cgroups } from "../system/cgroups.ts";
+import type { FairLimiter } from "../system/fair-limiter.ts";
 import type { Trash } from "../system/trash.ts";
 import type { PodUsers } from "../users/pod-users.ts";
 import type { NodeRules } from "./observed.ts";
@@ -29,6 +31,10 @@ export interface Machine {
   readonly sharedKernel: SharedKernel | undefined;
   readonly users: PodUsers;
   readonly cgroups: Cgroups;
+  /** The saved memory of suspended Sandboxes. */
+  readonly suspensions: Suspensions;
+  /** Limits how many Pods are saved at the same time. */
+  readonly saves: FairLimiter;
   readonly defaults: ResourceDefaults;
   /** The limits of all sandboxes together. */
   readonly budget: Budget;

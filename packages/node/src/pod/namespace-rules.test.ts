@@ -12,6 +12,7 @@ const rules: NodeRules = {
   defaultRuntime: "gvisor",
   ownUsers: ["gvisor"],
   ownKernels: ["gvisor"],
+  canSave: ["gvisor"],
   allow: { privileged: false, hostPaths: [], hostUsers: false },
   backoff: kubeletBackoff,
 };

@@ -41,6 +41,8 @@ export interface NodeRules {
   readonly ownUsers: readonly string[];
   /** The runtimes that give each sandbox its own kernel. */
   readonly ownKernels: readonly string[];
+  /** The runtimes that can save the memory of a Pod. */
+  readonly canSave: readonly string[];
   readonly allow: Allowances;
   readonly backoff: BackoffPolicy;
 }

@@ -1,5 +1,7 @@
 import type { Pod } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
+import { restorePod } from "../state/restore-pod.ts";
+import { endSavedPod } from "../state/save-pod.ts";
 import { writeContainer } from "./create-container.ts";
 import type { Action, Observed } from "./decide.ts";
 import type { Effects } from "./effects.ts";
@@ -9,6 +11,7 @@ import { pullImage } from "./pull-image.ts";
 import type { PodRecord } from "./record.ts";
 import { recordFailure } from "./record-failure.ts";
 import { release, setUp, syncVolumes, tearDown } from "./sandbox.ts";
+import { abandonSave, beginSave, failSave, forgetSave, recordSaved } from "./save-steps.ts";
 import { startContainer } from "./start-container.ts";
 import { beginStop, recordExit, signalContainer } from "./stop-container.ts";
 import { volumeImages } from "./volume-images.ts";
@@ -60,6 +63,20 @@ export async function perform(
       await machine.records.write({ ...recordOf(observed), verdict: action.verdict });
       return effects.recordEvent(podOf(observed), { type: "Warning", reason, text: message });
     }
+    case "save":
+      return beginSave(effects, podOf(observed), recordOf(observed), action.epoch);
+    case "record-saved":
+      return recordSaved(effects, recordOf(observed), action);
+    case "fail-save":
+      return failSave(effects, podOf(observed), recordOf(observed), action);
+    case "abandon-save":
+      return abandonSave(effects, recordOf(observed));
+    case "forget-save":
+      return forgetSave(machine, recordOf(observed));
+    case "end-saved":
+      return endSavedPod(effects, podOf(observed), recordOf(observed));
+    case "restore":
+      return restorePod(effects, podOf(observed), recordOf(observed));
     case "release":
       return release(effects, recordOf(observed));
     case "tear-down":

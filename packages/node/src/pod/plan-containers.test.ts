@@ -48,6 +48,7 @@ function next({ spec, containers = {}, more = {}, record = {} }: Case, now = 100
         defaultRuntime: "runc",
         ownUsers: [],
         ownKernels: [],
+        canSave: ["gvisor"],
         allow: { privileged: false, hostPaths: [], hostUsers: false },
         backoff: kubeletBackoff,
       },

@@ -34,6 +34,7 @@ import { rulesIn } from "./namespace-rules.ts";
 import { observeRuns } from "./observe-runs.ts";
 import type { NodeRules } from "./observed.ts";
 import { perform } from "./perform.ts";
+import { isBeingSaved } from "./plan-save.ts";
 import { runtimesSoFar } from "./pod-runtime.ts";
 import { podReconciler } from "./reconcile.ts";
 import type { PodRecord } from "./record.ts";
@@ -48,6 +49,7 @@ export interface PodControllerOptions {
   /** Runs a command in a running container. */
   readonly run: Effects["run"];
   readonly dial: Effects["dial"];
+  readonly endSessions: Effects["endSessions"];
   readonly log: Logger;
   /** Pods worked on at the same time. */
   readonly workers: number;
@@ -228,7 +230,7 @@ export class PodController implements AsyncDisposable {
       hostAddress,
       rules: await this.#rulesFor(pod, record),
       runs: record === undefined ? {} : await observeRuns(machine, record),
-      health: this.#probes.sync(pod, record, uid),
+      health: this.#probes.sync(isBeingSaved(record) ? undefined : pod, record, uid),
       tasks: this.#tasks.of(uid),
       sourcesVersion:
         pod === undefined || record === undefined ? "" : sourcesVersion(machine, this.#sources.snapshot(pod)),
@@ -276,9 +278,10 @@ export class PodController implements AsyncDisposable {
   }
 
   #effects(client: Client, { rules }: Observed): Effects {
-    const { machine, hostAddress, run, dial } = this.#options;
+    const { machine, hostAddress, run, dial, endSessions } = this.#options;
     const recordEvent = (pod: Pod, event: PodEvent): void => this.#recordEvent(pod, event);
-    return { machine, rules, client, hostAddress, tasks: this.#tasks, sources: this.#sources, run, dial, recordEvent };
+    const [tasks, sources] = [this.#tasks, this.#sources];
+    return { machine, rules, client, hostAddress, tasks, sources, run, dial, endSessions, recordEvent };
   }
 
   async #report(pod: Pod, status: PodStatus, client: Client): Promise<void> {

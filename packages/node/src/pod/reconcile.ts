@@ -93,6 +93,9 @@ async function performAndObserve(action: Action, state: State, { ports, pass }: 
   return ports.observe(uidOf(state));
 }
 
+/** The actions that all containers of a Pod wait for. */
+const concernAll: readonly Action["do"][] = ["set-up", "start-holder", "sync-volumes", "restore"];
+
 async function observeFailure(error: unknown, action: Action, state: State, context: Context): Promise<State> {
   const { ports, pass } = context;
   if (state.pod === undefined) throw error;
@@ -103,8 +106,7 @@ async function observeFailure(error: unknown, action: Action, state: State, cont
     await ports.perform({ do: "record-failure", container: action.container, problem }, observed, pass);
     return ports.observe(uidOf(state));
   }
-  const concernsAll = action.do === "set-up" || action.do === "start-holder" || action.do === "sync-volumes";
-  if (!concernsAll) throw error;
+  if (!concernAll.includes(action.do)) throw error;
   return { ...observed, failure: { problem, error } };
 }
 

@@ -1,4 +1,5 @@
 import { mkdir } from "node:fs/promises";
+import type { StateReason } from "@agent-sandbox/api";
 import { isSafeUid, type Layout, podPaths } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { readJson, syncFile, writeJson } from "../system/json-file.ts";
@@ -88,6 +89,28 @@ export interface ContainerRecord {
   readonly backoff?: Backoff;
 }
 
+/**
+ * A request to save the Pod's memory. Each step is written before the next begins:
+ * - `saving`: the image is being written. After a crash it is written again.
+ * - `saved`: the image is complete and synced. The processes may still run, paused.
+ * - `ended`: the processes have ended.
+ * - `failed`: no image was written, and the Pod continues.
+ */
+export type SaveRecord =
+  | { readonly step: "saving"; readonly epoch: number }
+  | { readonly step: "saved" | "ended"; readonly epoch: number; readonly sizeBytes: number }
+  | { readonly step: "failed"; readonly epoch: number; readonly reason: StateReason; readonly message: string };
+
+/**
+ * The restore of the Pod from an image:
+ * - `begun`: containers are being restored.
+ * - `running`: all of them are.
+ * - `failed`: none runs.
+ */
+export type RestoreRecord =
+  | { readonly step: "begun" | "running"; readonly image: string }
+  | { readonly step: "failed"; readonly image: string; readonly reason: StateReason; readonly message: string };
+
 export interface VolumePlace {
   readonly path: string;
   /** All mounts of it are read-only. */
@@ -115,6 +138,10 @@ export interface PodRecord {
    * records of earlier versions.
    */
   readonly keptFor?: string;
+  /** The containers have the folder with the sandbox's identity. */
+  readonly identity?: boolean;
+  readonly save?: SaveRecord;
+  readonly restore?: RestoreRecord;
   /** The container for `exec` and `logs` requests that name none. */
   readonly defaultContainer?: string;
   /** Set when network and volumes are set up. */

@@ -14,6 +14,7 @@ import { controllingSandbox, keptForSandbox } from "./controlling-sandbox.ts";
 import type { Effects } from "./effects.ts";
 import { etcFiles } from "./etc-files.ts";
 import type { Machine } from "./machine.ts";
+import { isToBeSaved } from "./plan-save.ts";
 import { runtimeOf } from "./pod-runtime.ts";
 import type { PodRecord } from "./record.ts";
 import { attachPod } from "./start-container.ts";
@@ -54,6 +55,7 @@ async function newRecord(effects: Effects, pod: Pod): Promise<PodRecord> {
   const sandbox = await controllingSandbox(effects.client, pod);
   const first = pod.spec?.containers[0]?.name;
   const runtime = runtimeOf(pod, { containers: {} }, rules.defaultRuntime);
+  const keptFor = keptForSandbox(effects, pod, sandbox);
   return {
     version: 1,
     uid,
@@ -62,7 +64,8 @@ async function newRecord(effects: Effects, pod: Pod): Promise<PodRecord> {
     address: network.pool.take({ owner: sandbox, namespace }),
     ...(hasUserNamespace(pod, runtime, rules) && { ids: users.take(pod, runtime) }),
     startTime: now(),
-    keptFor: keptForSandbox(effects, pod, sandbox),
+    keptFor,
+    ...(keptFor !== "" && isToBeSaved(pod) && { identity: true }),
     ...(first !== undefined && { defaultContainer: first }),
     prepared: false,
     containers: {},

@@ -8,6 +8,7 @@ import { environmentFor } from "../oci/environment.ts";
 import { resourcesFor } from "../oci/resources.ts";
 import type { OciMount } from "../oci/spec.ts";
 import type { ContainerRole, OciRuntime } from "../runtime/oci-runtime.ts";
+import { identityMounts } from "../state/identity.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import type { OpenUsers } from "../users/pod-users.ts";
 import { volumeMounts } from "../volume/volume-mounts.ts";
@@ -25,12 +26,14 @@ import type { ContainerIo, PodRecord } from "./record.ts";
 import { hasOwnKernel, unsupportedEphemeral } from "./supported.ts";
 import { readAccounts, userOf } from "./user.ts";
 
-/** Creates and starts one run of a container. Continues an attempt that was interrupted. */
+/**
+ * Creates and starts one run of a container, or restores it from a checkpoint. Continues an attempt that was interrupted.
+ */
 export async function startContainer(
   effects: Effects,
   pod: Pod,
   record: PodRecord,
-  { name, attempt }: { readonly name: string; readonly attempt: number },
+  { name, attempt, restoreFrom }: { readonly name: string; readonly attempt: number; readonly restoreFrom?: string },
 ): Promise<void> {
   const { machine, rules, tasks } = effects;
   const runtime = runtimeOf(pod, record, rules.defaultRuntime);
@@ -54,7 +57,8 @@ export async function startContainer(
   if (before?.image !== undefined && before.image !== image.id) await dropRoot(machine, record, name);
   const isBegun = isSame && before.image === image.id && (before.run !== undefined || before.runtime === runtime);
   const kept = isBegun ? before : nextAttempt(before, attempt, fixed);
-  const run = kept.run ?? (await create(effects, { pod, record, member, kept, again: isSame, image, keptFor }));
+  const run =
+    kept.run ?? (await create(effects, { pod, record, member, kept, again: isSame, image, keptFor, restoreFrom }));
   await startCreated({ machine, record, name, kept }, run);
   tasks.forget(record.uid, pullTask(name));
   effects.recordEvent(pod, { reason: "Started", text: `Started container ${name}`, container: name });
@@ -113,7 +117,7 @@ export function attachPod({ layout, network, users }: Machine, { uid, address, i
   return network.attach(netns, address, ids && (() => users.prepare(uid, ids)));
 }
 
-function roleIn(pod: Pod, { role }: Member, { sharesSandbox }: OciRuntime): ContainerRole {
+export function roleIn(pod: Pod, { role }: Member, { sharesSandbox }: OciRuntime): ContainerRole {
   // An ephemeral container joins the sandbox of a single container: a second sandbox would take its network away.
   return needsHolder(pod) || (role === "ephemeral" && sharesSandbox) ? "member" : "alone";
 }
@@ -131,12 +135,17 @@ interface Start {
   readonly again: boolean;
   readonly image: Image;
   readonly keptFor: string;
+  readonly restoreFrom?: string | undefined;
 }
 
-async function create(effects: Effects, { pod, record, member, kept, again, image, keptFor }: Start) {
+async function create(effects: Effects, start: Start) {
+  const { pod, record, member, kept, again, image, keptFor, restoreFrom } = start;
   const { machine } = effects;
   const { name } = member.container;
   const own = containerPaths(machine.layout, record.uid, name);
+  // The Sandbox starts without its saved memory, which is out of date from now on.
+  if (keptFor !== "" && restoreFrom === undefined && record.restore === undefined)
+    await machine.suspensions.retire(keptFor, machine.now());
   const layer = await writableLayer(machine, { keptFor, holder: record.uid }, member.container, { image, own });
   const role = roleIn(pod, member, runtimeNamed(machine, kept.runtime));
   const run = await createContainer({
@@ -148,6 +157,7 @@ async function create(effects: Effects, { pod, record, member, kept, again, imag
     image,
     layer,
     role,
+    restoreFrom,
     network: () => attachNetwork(machine, record, { runtime: kept.runtime, role }),
     content: (paths, users) => contentOf(effects, { pod, record, member, kept, image }, { paths, users }),
   });
@@ -185,6 +195,7 @@ async function contentOf(
     mounts: [
       ...(await volumeMounts({ container, volumes, environment, subPaths: paths.subPaths, users })),
       await messageMount(container.terminationMessagePath, messagePath(paths, kept.attempt)),
+      ...(await identityMounts(machine, pod, record, container)),
     ],
   };
 }

@@ -3,10 +3,12 @@ import { conditionsFor } from "./conditions.ts";
 import { containerStatus } from "./container-status.ts";
 import { kubeTime } from "./kube-time.ts";
 import { membersOf, type Role } from "./members.ts";
-import type { Health } from "./observed.ts";
+import type { Health, NodeRules } from "./observed.ts";
 import { type MemberStatus, type Phase, phaseOf } from "./phase.ts";
 import { isDone, isInitialized } from "./plan-containers.ts";
+import { isBeingSaved } from "./plan-save.ts";
 import type { PodRecord } from "./record.ts";
+import { stateConditions } from "./state-conditions.ts";
 
 /** Why a Pod's containers do not run, as `state.waiting` shows it. */
 export interface Problem {
@@ -18,6 +20,7 @@ export interface StatusSource {
   readonly pod: Pod;
   readonly record: PodRecord | undefined;
   readonly hostAddress: string;
+  readonly rules: NodeRules;
   readonly health: Readonly<Record<string, Health>>;
   readonly problem?: Problem | undefined;
 }
@@ -44,7 +47,18 @@ export function podStatus(source: StatusSource, now: number): PodStatus {
   const [inits, ephemeral] = [statuses("init", "sidecar"), statuses("ephemeral")];
   return {
     phase,
-    conditions: conditionsFor({ pod, phase, members, prepared, isInitialized: initialized }, now),
+    conditions: conditionsFor(
+      {
+        pod,
+        phase,
+        members,
+        prepared,
+        isInitialized: initialized,
+        isBeingSaved: isBeingSaved(record),
+        state: stateConditions(pod, record, source.rules),
+      },
+      now,
+    ),
     containerStatuses: statuses("main"),
     ...(inits.length > 0 && { initContainerStatuses: inits }),
     ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral }),

@@ -20,6 +20,7 @@ const rules: NodeRules = {
   defaultRuntime: "runc",
   ownUsers: ["gvisor"],
   ownKernels: ["gvisor"],
+  canSave: ["gvisor"],
   allow: { privileged: false, hostPaths: [], hostUsers: false },
   backoff: kubeletBackoff,
 };

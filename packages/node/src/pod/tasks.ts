@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf, NodeError } from "../errors.ts";
+import { StateError } from "../state/state-error.ts";
 import type { TaskState } from "./observed.ts";
 
 interface Task {
@@ -40,7 +41,7 @@ export class Tasks implements AsyncDisposable {
         const result = (await work(stop.signal)) ?? undefined;
         task.state = { state: "done", ...(result !== undefined && { result }) };
       } catch (error) {
-        const reason = error instanceof NodeError ? error.reason : "Error";
+        const reason = error instanceof NodeError || error instanceof StateError ? error.reason : "Error";
         task.state = { state: "failed", reason, message: messageOf(error) };
       }
       if (!stop.signal.aborted) this.#onSettled(uid);
@@ -61,6 +62,13 @@ export class Tasks implements AsyncDisposable {
       tasks?.delete(one);
     }
     if (tasks?.size === 0) this.#byPod.delete(uid);
+  }
+
+  /** Aborts a task, waits until it has ended, and removes it. */
+  async end(uid: string, name: string): Promise<void> {
+    const task = this.#byPod.get(uid)?.get(name);
+    this.forget(uid, name);
+    await task?.settled;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

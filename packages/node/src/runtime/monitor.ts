@@ -8,7 +8,7 @@ import type { ContainerIo } from "../pod/record.ts";
 import { endProcess } from "../system/processes.ts";
 import { cannotRun } from "../system/run-command.ts";
 import { type Program, startProgram } from "../system/start-program.ts";
-import type { ContainerRole, OciRuntime } from "./oci-runtime.ts";
+import type { ContainerRole, OciRuntime, RuntimeCommand } from "./oci-runtime.ts";
 import { runtimeMessage } from "./runtime-message.ts";
 
 /** The log is rotated when it reaches this size. */
@@ -26,6 +26,8 @@ export interface MonitorRequest {
   readonly io?: ContainerIo | undefined;
   /** The machine's id of the container's user, in a Pod with a user namespace. */
   readonly owner?: number | undefined;
+  /** Restores the container from this folder instead of starting its command. */
+  readonly restoreFrom?: string | undefined;
 }
 
 /**
@@ -77,8 +79,9 @@ function shortLived({ kind }: OciRuntime): Record<string, string> {
   return kind === "runc" ? { GOGC: "off" } : {};
 }
 
-function monitorArgs({ runtime, id, role = "alone", paths, log, exitsDir, io, owner }: MonitorRequest): string[] {
-  const create = runtime.createCommand(role, owner);
+function monitorArgs(request: MonitorRequest): string[] {
+  const { runtime, id, paths, log, exitsDir, io } = request;
+  const create = createCommand(request);
   return [
     `--cid=${id}`,
     `--cuuid=${id}`,
@@ -100,6 +103,12 @@ function monitorArgs({ runtime, id, role = "alone", paths, log, exitsDir, io, ow
     ...(runtime.kind === "runc" ? ["--no-new-keyring"] : []),
     "--log-level=error",
   ];
+}
+
+function createCommand({ runtime, role = "alone", owner, restoreFrom }: MonitorRequest): RuntimeCommand {
+  if (restoreFrom === undefined) return runtime.createCommand(role, owner);
+  if (runtime.checkpoints !== undefined) return runtime.checkpoints.restoreCommand(role, restoreFrom);
+  throw new Error("this runtime cannot restore containers");
 }
 
 async function firstLine(stream: Socket): Promise<string> {

@@ -84,12 +84,43 @@ export interface OciRuntime {
   endExec(id: string, folder: string): Promise<void>;
   /** Connects to a port inside the sandbox, for runtimes with their own network stack. */
   dial?(id: string, port: number): Promise<Socket>;
+  /** Saves and restores the memory of sandboxes, for runtimes that can. */
+  readonly checkpoints?: Checkpoints;
+}
+
+/**
+ * Saves and restores whole sandboxes. Ids are those of a sandbox's first container: its only one, or the one with the role
+ * "sandbox". Pausing and resuming are idempotent.
+ */
+export interface Checkpoints {
+  /** Stops all processes of a sandbox and its network stack until `resume`. Throws if the sandbox does not run. */
+  pause(id: string): Promise<void>;
+  isPaused(id: string): Promise<boolean>;
+  /** Does nothing for a sandbox that does not exist any more. */
+  resume(id: string): Promise<void>;
+  /** Writes the state of a paused sandbox to an existing empty folder. The sandbox stays paused. */
+  save(id: string, folder: string): Promise<void>;
+  /**
+   * The counterpart of `createCommand` with which the monitor restores a container from a folder that `save` wrote. The sandbox
+   * runs when the last of its containers is restored.
+   */
+  restoreCommand(role: ContainerRole, folder: string): RuntimeCommand;
+  /** The version of the runtime and a hash of its program. A sandbox is restored only by the build that saved it. */
+  build(): Promise<RuntimeBuild>;
+}
+
+export interface RuntimeBuild {
+  readonly version: string;
+  readonly sha256: string;
 }
 
 /** The annotations of the OCI specification for a role. */
-export function roleAnnotations(role: ContainerRole, sandboxId: string): Record<string, string> {
-  if (role === "alone") return {};
+export function roleAnnotations(role: ContainerRole, sandboxId: string, name: string): Record<string, string> {
+  // gVisor finds the containers of a saved sandbox by this name. Without it their number and order would have to be the same.
+  const named = { "io.kubernetes.cri.container-name": name };
+  if (role === "alone") return named;
   return {
+    ...named,
     "io.kubernetes.cri.container-type": role === "sandbox" ? "sandbox" : "container",
     "io.kubernetes.cri.sandbox-id": sandboxId,
   };

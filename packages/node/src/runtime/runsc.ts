@@ -4,9 +4,10 @@ import { sandboxOomScore } from "../oci/oom-score.ts";
 import type { OciProcess, OciSpec } from "../oci/spec.ts";
 import { namesIn } from "../system/folders.ts";
 import { tryCommand } from "../system/run-command.ts";
-import type { ExecArguments, ExecCommand, OciRuntime, RuntimeCommand } from "./oci-runtime.ts";
+import type { ExecArguments, ExecCommand, OciRuntime, RuntimeBuild, RuntimeCommand } from "./oci-runtime.ts";
 import { runDetached } from "./run-detached.ts";
 import type { RuntimeProgram } from "./runc.ts";
+import { buildOf, checkpointCalls } from "./runsc-checkpoints.ts";
 import { callRuntime, deleteContainer, isGone } from "./runtime-call.ts";
 import { dialSandbox } from "./sandbox-dial.ts";
 import { descendantsOf, parseProcesses } from "./sandbox-processes.ts";
@@ -26,24 +27,50 @@ const hideSysctls = "mount -t tmpfs -o ro,size=4k none /proc/sys/net || exit\n";
 /** runsc sets the OOM score of its own processes, but those that run the sandbox's code inherit the shell's. */
 const raiseScore = `echo ${sandboxOomScore} >/proc/self/oom_score_adj`;
 
-/**
- * Creates and starts a container in an existing sandbox. The container has no process on the machine, so a `runsc wait` process
- * represents it and ends with its exit code. `$1` is the number of words before the verb.
- */
-const createMember = `${raiseScore}
-count=$1; shift
-"$@" || exit
-for id; do :; done
+/** Sets `$id` to the last word, and keeps the first `$count` words: those before the verb. */
+const keepWords = `for id; do :; done
 index=0
 for word; do
   shift
   [ "$index" -lt "$count" ] && set -- "$@" "$word"
   index=$((index + 1))
-done
-"$@" start "$id" || exit
-{ said=$("$@" wait "$id"); code=\${said##*:}; exit "\${code%\\}}"; } &
+done`;
+
+/** A container that joins a sandbox has no process on the machine. A `runsc wait` represents it and ends with its exit code. */
+const representMember = `{ said=$("$@" wait "$id"); code=\${said##*:}; exit "\${code%\\}}"; } &
 printf %s "$!" >pid
 `;
+
+/** Creates and starts a container in an existing sandbox. `$1` is the number of words before the verb. */
+const createMember = `${raiseScore}
+count=$1; shift
+"$@" || exit
+${keepWords}
+"$@" start "$id" || exit
+${representMember}`;
+
+/**
+ * Replaces the monitor's verb "create" by `restore`. `$image` is the folder of the saved state. Pages that are not needed at once
+ * are loaded in the background, from files that are open and may be removed.
+ */
+const restoring = `for word; do
+  shift
+  if [ "$word" = create ]; then set -- "$@" restore --detach --background --image-path "$image"; else set -- "$@" "$word"; fi
+done`;
+
+const restoreFirst = `image=$1; shift
+${restoring}
+exec "$@"
+`;
+
+/** `wait` also waits until the last container of the sandbox is restored. */
+const restoreMember = `${raiseScore}
+image=$1; shift
+count=$1; shift
+${restoring}
+"$@" || exit
+${keepWords}
+${representMember}`;
 
 export interface RunscProgram extends RuntimeProgram {
   /** The path of `unshare`, if sysctls must be hidden from runsc. */
@@ -56,23 +83,15 @@ export interface RunscProgram extends RuntimeProgram {
  */
 export function runscRuntime({ name, program, args, root, unshare }: RunscProgram): OciRuntime {
   const globalArgs = [`--root=${root}`, ...options, ...args];
+  let build: Promise<RuntimeBuild> | undefined;
   const command = { program, args: globalArgs };
   const words = [program, ...globalArgs];
-  const scripted = (script: string): RuntimeCommand =>
-    unshare === undefined
-      ? { program: "/bin/sh", args: ["-c", `${raiseScore}\n${script}`, "sh", ...words] }
-      : {
-          program: unshare,
-          args: [
-            "--mount",
-            "--propagation=slave",
-            "sh",
-            "-c",
-            `${raiseScore}\n${hideSysctls}${script}`,
-            "sh",
-            ...words,
-          ],
-        };
+  const scripted = (script: string, ...first: readonly string[]): RuntimeCommand => {
+    const prepare = unshare === undefined ? raiseScore : `${raiseScore}\n${hideSysctls}`;
+    const args = ["-c", `${prepare}\n${script}`, "sh", ...first, ...words];
+    if (unshare === undefined) return { program: "/bin/sh", args };
+    return { program: unshare, args: ["--mount", "--propagation=slave", "sh", ...args] };
+  };
   return {
     name,
     kind: "runsc",
@@ -104,16 +123,33 @@ export function runscRuntime({ name, program, args, root, unshare }: RunscProgra
       }
     },
     dial: (id, port) => dialSandbox(command, { id, port, folder: root }),
+    checkpoints: {
+      ...checkpointCalls(command),
+      restoreCommand: (role, folder) =>
+        role === "member"
+          ? { program: "/bin/sh", args: ["-c", restoreMember, "sh", folder, String(words.length), ...words] }
+          : scripted(restoreFirst, folder),
+      build: () => (build ??= buildOf(program)),
+    },
   };
 }
 
-/** Replaces recursive read-only (`rro`) by `ro`, which runsc applies recursively. */
+/**
+ * Replaces recursive read-only (`rro`) by `ro`, which runsc applies recursively. Leaves out empty lists: runsc writes specifications
+ * into checkpoints without them, and would find a difference when it restores.
+ */
 function adaptSpec(spec: OciSpec): OciSpec {
   const mounts = spec.mounts.map((mount) => ({
     ...mount,
     options: mount.options.map((option) => (option === "rro" ? "ro" : option)),
   }));
-  return { ...spec, mounts };
+  return withoutEmptyLists({ ...spec, mounts });
+}
+
+function withoutEmptyLists<T extends object>(value: T): T {
+  const entries = Object.entries(value).filter(([, one]) => !Array.isArray(one) || one.length > 0);
+  const isNested = (one: unknown): one is object => typeof one === "object" && one !== null && !Array.isArray(one);
+  return Object.fromEntries(entries.map(([key, one]) => [key, isNested(one) ? withoutEmptyLists(one) : one])) as T;
 }
 
 /** runsc keeps a state file per container, named after the container and its sandbox. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf, NodeError } from "../errors.ts";
-import { tryCommand } from "../system/run-command.ts";
+import { type CommandOptions, tryCommand } from "../system/run-command.ts";
 import type { RuntimeCommand } from "./oci-runtime.ts";
 import { runtimeMessage } from "./runtime-message.ts";
 
@@ -13,8 +13,9 @@ export async function callRuntime(
   { program, args: globalArgs }: RuntimeCommand,
   [verb = "", ...args]: readonly string[],
   unless: RegExp,
+  options: CommandOptions = {},
 ): Promise<void> {
-  const result = await tryCommand(program, [...globalArgs, verb, ...args]);
+  const result = await tryCommand(program, [...globalArgs, verb, ...args], options);
   if (result.code === 0 || unless.test(result.stderr)) return;
   throw new NodeError(
     "RunContainerError",

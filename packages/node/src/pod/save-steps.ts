@@ -1,0 +1,52 @@
+import type { Pod, StateReason } from "@agent-sandbox/api";
+import { savePod, undoSave } from "../state/save-pod.ts";
+import type { Effects } from "./effects.ts";
+import type { Machine } from "./machine.ts";
+import { saveTask } from "./plan-save.ts";
+import type { PodRecord } from "./record.ts";
+
+/** Records that the Pod is being saved, and begins to write its image in the background. */
+export async function beginSave(effects: Effects, pod: Pod, record: PodRecord, epoch: number): Promise<void> {
+  const again = record.save?.step === "saving";
+  if (!again) await effects.machine.records.write({ ...record, save: { step: "saving", epoch } });
+  await effects.tasks.begin(record.uid, saveTask(epoch), async (signal) =>
+    String(await savePod(effects, { pod, record, epoch, again, signal })),
+  );
+}
+
+/** Records that the image is complete. From here on the Pod does not continue. */
+export async function recordSaved(
+  { machine, tasks }: Effects,
+  record: PodRecord,
+  { epoch, sizeBytes }: { readonly epoch: number; readonly sizeBytes: number },
+): Promise<void> {
+  await machine.records.write({ ...record, save: { step: "saved", epoch, sizeBytes } });
+  tasks.forget(record.uid, saveTask(epoch));
+}
+
+/** Continues a Pod that could not be saved. */
+export async function failSave(
+  { machine, tasks, recordEvent }: Effects,
+  pod: Pod,
+  record: PodRecord,
+  failure: { readonly epoch: number; readonly reason: StateReason; readonly message: string },
+): Promise<void> {
+  const { epoch, reason, message } = failure;
+  await undoSave(machine, record, epoch);
+  await machine.records.write({ ...record, save: { step: "failed", epoch, reason, message } });
+  tasks.forget(record.uid, saveTask(epoch));
+  recordEvent(pod, { type: "Warning", reason, text: message });
+}
+
+/** Continues a Pod whose save is no longer wanted. */
+export async function abandonSave({ machine, tasks }: Effects, record: PodRecord): Promise<void> {
+  const epoch = record.save?.epoch ?? 0;
+  await tasks.end(record.uid, saveTask(epoch));
+  await undoSave(machine, record, epoch);
+  await forgetSave(machine, record);
+}
+
+export async function forgetSave(machine: Machine, record: PodRecord): Promise<void> {
+  const { save: _save, ...rest } = record;
+  await machine.records.write(rest);
+}

@@ -1,0 +1,61 @@
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Pod } from "@agent-sandbox/api";
+import { hasCode } from "../errors.ts";
+import { type Layout, podPaths } from "../layout.ts";
+import { namesIn } from "../system/folders.ts";
+import { mountsUnder } from "../system/mounts.ts";
+import { runCommand } from "../system/run-command.ts";
+import { volumesFolder } from "./image-files.ts";
+
+/**
+ * An emptyDir volume is removed with its Pod. When the Pod is saved, the processes in the image use its files, so the next Pod must
+ * have them too. Folders on the disk move into the image after the processes have ended, folders in memory are copied into
+ * it while they stand still.
+ */
+
+const copyTimeoutMs = 10 * 60_000;
+
+/** Copies the volumes in memory of a paused Pod into an image. */
+export async function copyMemoryVolumes(layout: Layout, pod: Pod, image: string): Promise<void> {
+  const { volumes } = podPaths(layout, pod.metadata?.uid ?? "");
+  for (const name of emptyDirs(pod, "Memory")) await copy(join(volumes, name), join(volumesFolder(image), name));
+}
+
+/** Moves the volumes on the disk of an ended Pod into its image. */
+export async function moveVolumesOut(layout: Layout, pod: Pod, image: string): Promise<void> {
+  const { volumes } = podPaths(layout, pod.metadata?.uid ?? "");
+  for (const name of emptyDirs(pod, "")) await move(join(volumes, name), join(volumesFolder(image), name));
+}
+
+/** Gives a Pod the volumes of its image. Its own are empty, because nothing has run in it. */
+export async function moveVolumesIn(layout: Layout, uid: string, image: string): Promise<void> {
+  const { volumes } = podPaths(layout, uid);
+  for (const name of await namesIn(volumesFolder(image))) {
+    const [source, target] = [join(volumesFolder(image), name), join(volumes, name)];
+    if ((await mountsUnder(target)).includes(target)) await copy(source, target);
+    else await move(source, target);
+  }
+}
+
+function emptyDirs({ spec }: Pod, medium: "" | "Memory"): string[] {
+  const volumes = spec?.volumes ?? [];
+  return volumes.flatMap(({ name, emptyDir }) =>
+    emptyDir !== undefined && (emptyDir.medium ?? "") === medium ? [name] : [],
+  );
+}
+
+async function copy(source: string, target: string): Promise<void> {
+  await mkdir(target, { recursive: true });
+  await runCommand("cp", ["--archive", "--", `${source}/.`, target], { timeoutMs: copyTimeoutMs });
+}
+
+/** Does nothing if an earlier process has moved the folder. */
+async function move(source: string, target: string): Promise<void> {
+  const content = await readdir(source).catch((error: unknown) => {
+    if (!hasCode(error, "ENOENT")) throw error;
+  });
+  if (content === undefined) return;
+  await rm(target, { recursive: true, force: true });
+  await rename(source, target);
+}

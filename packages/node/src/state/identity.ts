@@ -1,0 +1,41 @@
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Container, controllerOf, epochAnnotation, type Pod } from "@agent-sandbox/api";
+import { podPaths } from "../layout.ts";
+import type { OciMount } from "../oci/spec.ts";
+import type { Machine } from "../pod/machine.ts";
+import type { PodRecord } from "../pod/record.ts";
+
+/** Where containers find the identity of their sandbox, in the file `environment`. It changes when the sandbox is restored. */
+const destination = "/run/agent-sandbox";
+
+/** Writes the identity of a Pod's sandbox and returns the mount of its folder, if the Pod has it. */
+export async function identityMounts(
+  { layout }: Pick<Machine, "layout">,
+  pod: Pod,
+  record: PodRecord,
+  { volumeMounts = [] }: Container,
+): Promise<OciMount[]> {
+  if (record.identity !== true || volumeMounts.some(({ mountPath }) => mountPath === destination)) return [];
+  const { identity, files } = podPaths(layout, record.uid);
+  // The root user of a Pod with a user namespace cannot reach the Pod's folder.
+  const source = record.ids === undefined ? identity : join(files, "identity");
+  await mkdir(source, { recursive: true, mode: 0o755 });
+  await writeFile(join(source, ".environment"), identityText(pod, record), { mode: 0o644 });
+  await rename(join(source, ".environment"), join(source, "environment"));
+  return [{ destination, type: "bind", source, options: ["rbind", "ro", "rprivate", "nosuid", "nodev", "noexec"] }];
+}
+
+/** The epoch is on the Pod, and everything else was verified when the Pod was set up. */
+export function identityText(pod: Pod, { namespace, keptFor = "" }: Pick<PodRecord, "namespace" | "keptFor">): string {
+  const epoch = pod.metadata?.annotations?.[epochAnnotation] ?? "0";
+  const lines = {
+    SANDBOX_NAME: controllerOf(pod)?.name ?? "",
+    SANDBOX_NAMESPACE: namespace,
+    SANDBOX_UID: keptFor,
+    SANDBOX_EPOCH: /^\d{1,15}$/.test(epoch) ? epoch : "0",
+  };
+  return Object.entries(lines)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join("");
+}

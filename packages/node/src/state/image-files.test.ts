@@ -1,0 +1,75 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beginImage, commitImage, removeImage, removePartials, sizeOf, sumFiles, verifyFiles } from "./image-files.ts";
+
+describe("the files of an image", () => {
+  let root: string;
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), "image-"));
+  });
+  afterEach(() => rm(root, { recursive: true, force: true }));
+
+  async function write(): Promise<string> {
+    const partial = await beginImage(join(root, "0"));
+    await writeFile(join(partial, "checkpoint", "pages.img"), Buffer.alloc(3_000_000, 7));
+    await writeFile(join(partial, "checkpoint", "checkpoint.img"), "state");
+    return partial;
+  }
+
+  test("an image has its name only when it is complete, and only root can read it", async () => {
+    const partial = await write();
+    expect(await readdir(root)).toEqual(["0.partial"]);
+    const folder = await commitImage(partial, {});
+    expect(await readdir(root)).toEqual(["0"]);
+    const modes = await Promise.all(
+      [folder, join(folder, "checkpoint", "pages.img"), join(folder, "meta.json")].map(async (path) =>
+        ((await stat(path)).mode & 0o777).toString(8),
+      ),
+    );
+    expect(modes).toEqual(["700", "600", "600"]);
+  });
+
+  test("a new image replaces one of the same name", async () => {
+    await commitImage(await write(), { first: true });
+    const folder = await commitImage(await write(), {});
+    expect(sizeOf(await sumFiles(folder))).toBe(3_000_005);
+  });
+
+  test("partial images are removed, complete ones are not", async () => {
+    await commitImage(await write(), {});
+    await beginImage(join(root, "1"));
+    await removePartials(root);
+    expect(await readdir(root)).toEqual(["0"]);
+  });
+
+  test("removing an image twice is not an error", async () => {
+    const folder = await commitImage(await write(), {});
+    await removeImage(folder);
+    await removeImage(folder);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test.for([
+    ["a missing file", (path: string) => rm(path), "cannot be read"],
+    ["a truncated file", (path: string) => truncate(path, 2_999_999), "has 2999999 bytes instead of 3000000"],
+    [
+      "a flipped bit",
+      async (path: string) => {
+        const bytes = Buffer.alloc(3_000_000, 7);
+        bytes[2_500_000] = 6;
+        await writeFile(path, bytes);
+      },
+      "has changed",
+    ],
+  ] as const)("%s is found", async ([, damage, message]) => {
+    const folder = await commitImage(await write(), {});
+    const sums = await sumFiles(folder);
+    await verifyFiles(folder, sums);
+    await damage(join(folder, "checkpoint", "pages.img"));
+    const found = await verifyFiles(folder, sums).catch((error: unknown) => error);
+    expect(found).toMatchObject({ reason: "ImageDamaged", message: expect.stringContaining(message) });
+  });
+});

@@ -1,0 +1,115 @@
+import { chmod, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { hasCode } from "../errors.ts";
+import { syncFile, writeJson } from "../system/json-file.ts";
+import { StateError } from "./state-error.ts";
+
+/**
+ * The files of an image: a folder with `meta.json`, the folder that the runtime wrote, and the content of volumes that are not kept
+ * elsewhere. An image is written under a temporary name, synced, and renamed: a folder without this suffix is complete.
+ */
+export const partialSuffix = ".partial";
+export const metaFile = "meta.json";
+
+/** The folder that the runtime writes and reads. */
+export function checkpointFolder(image: string): string {
+  return join(image, "checkpoint");
+}
+
+/** The content of the Pod's emptyDir volumes. */
+export function volumesFolder(image: string): string {
+  return join(image, "volumes");
+}
+
+/** What a file of the checkpoint must be when it is read again. */
+export interface FileSum {
+  readonly bytes: number;
+  readonly crc32: number;
+}
+
+export type FileSums = Readonly<Record<string, FileSum>>;
+
+/** Creates the folder of an image under its temporary name, and returns its path. Replaces what a crash left there. */
+export async function beginImage(folder: string): Promise<string> {
+  const partial = `${folder}${partialSuffix}`;
+  await rm(partial, { recursive: true, force: true });
+  for (const path of [partial, checkpointFolder(partial), volumesFolder(partial)])
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  return partial;
+}
+
+/**
+ * Syncs an image that `beginImage` began and gives it its name. An image with that name is replaced. Returns the path of the
+ * folder. The caller removes the partial image if this fails.
+ */
+export async function commitImage(partial: string, meta: unknown): Promise<string> {
+  const checkpoint = checkpointFolder(partial);
+  for (const name of await readdir(checkpoint)) await chmod(join(checkpoint, name), 0o600);
+  await writeJson(join(partial, metaFile), meta, { durable: true });
+  await Promise.all((await readdir(checkpoint)).map((name) => syncFile(join(checkpoint, name))));
+  const folder = partial.slice(0, -partialSuffix.length);
+  await rm(folder, { recursive: true, force: true });
+  await rename(partial, folder);
+  await syncFile(folder);
+  return folder;
+}
+
+export async function removeImage(folder: string): Promise<void> {
+  // Renamed first, so that a crash does not leave half an image under the name of a complete one.
+  await rename(folder, `${folder}${partialSuffix}`).catch((error: unknown) => {
+    if (!hasCode(error, "ENOENT", "ENOTEMPTY")) throw error;
+  });
+  await rm(folder, { recursive: true, force: true });
+  await rm(`${folder}${partialSuffix}`, { recursive: true, force: true });
+}
+
+/** The sizes and checksums of a checkpoint. The checksum finds accidental damage: only root can write these files. */
+export async function sumFiles(image: string): Promise<FileSums> {
+  const checkpoint = checkpointFolder(image);
+  const names = await readdir(checkpoint);
+  const sums = await Promise.all(names.map(async (name) => [name, await sumOf(join(checkpoint, name))] as const));
+  return Object.fromEntries(sums);
+}
+
+export function sizeOf(sums: FileSums): number {
+  return Object.values(sums).reduce((total, { bytes }) => total + bytes, 0);
+}
+
+/** Throws `ImageDamaged` unless the files of a checkpoint are as they were written. */
+export async function verifyFiles(image: string, sums: FileSums): Promise<void> {
+  const checkpoint = checkpointFolder(image);
+  const verify = async ([name, sum]: readonly [string, FileSum]): Promise<void> => {
+    const path = join(checkpoint, name);
+    const { size } = await stat(path).catch((cause: unknown) => {
+      throw new StateError("ImageDamaged", `Cannot restore the image: its file ${name} cannot be read`, { cause });
+    });
+    if (size !== sum.bytes) {
+      const why = `its file ${name} has ${size} bytes instead of ${sum.bytes}`;
+      throw new StateError("ImageDamaged", `Cannot restore the image: ${why}`);
+    }
+    if ((await sumOf(path)).crc32 === sum.crc32) return;
+    throw new StateError("ImageDamaged", `Cannot restore the image: the content of its file ${name} has changed`);
+  };
+  await Promise.all(Object.entries(sums).map(verify));
+}
+
+const chunkBytes = 1024 * 1024;
+
+async function sumOf(path: string): Promise<FileSum> {
+  await using file = await open(path);
+  const chunk = Buffer.allocUnsafe(chunkBytes);
+  for (let sum = 0, bytes = 0; ; ) {
+    const { bytesRead } = await file.read(chunk, 0, chunkBytes, bytes);
+    if (bytesRead === 0) return { bytes, crc32: sum };
+    sum = crc32(chunk.subarray(0, bytesRead), sum);
+    bytes += bytesRead;
+  }
+}
+
+/** Removes the partial images of a folder, which a crash left behind. */
+export async function removePartials(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  const partial = names.filter((name) => name.endsWith(partialSuffix));
+  await Promise.all(partial.map((name) => rm(join(folder, name), { recursive: true, force: true })));
+}

@@ -1,0 +1,39 @@
+import { describe, expect, test } from "vitest";
+import { checkLimits, defaultStateLimits, type ImageUse } from "./limits.ts";
+
+const limits = { images: 3, imagesPerNamespace: 2, imageBytes: 100, bytesPerNamespace: 150, bytes: 200, saves: 2 };
+const image = (namespace: string, bytes: number): ImageUse => ({ sandboxUid: "s", namespace, bytes });
+
+describe("limits of saved memory", () => {
+  test.for([
+    ["an empty store", image("a", 100), [], undefined],
+    ["an image that is too large", image("a", 101), [], "the image would have 101 bytes, and 100 are allowed"],
+    ["images of a namespace", image("a", 1), [image("a", 1), image("a", 1)], 'namespace "a" has its 2 images already'],
+    [
+      "images of the node",
+      image("c", 1),
+      [image("a", 1), image("a", 1), image("b", 1)],
+      "this node has its 3 images already",
+    ],
+    [
+      "bytes of a namespace",
+      image("a", 60),
+      [image("a", 91)],
+      'namespace "a" uses 91 of 150 bytes for images, and 60 more are needed',
+    ],
+    [
+      "bytes of the node",
+      image("c", 60),
+      [image("a", 91), image("b", 50)],
+      "this node uses 141 of 200 bytes for images, and 60 more are needed",
+    ],
+  ] as const)("%s", ([, wanted, others, message]) => {
+    const check = (): void => checkLimits(wanted, others, limits);
+    if (message === undefined) expect(check).not.toThrow();
+    else expect(check).toThrow(`Cannot save the memory of the Pod: ${message}`);
+  });
+
+  test("one namespace gets half of a quarter of the disk", () => {
+    expect(defaultStateLimits(800)).toMatchObject({ bytes: 200, bytesPerNamespace: 100, imageBytes: 50, saves: 2 });
+  });
+});

@@ -1,0 +1,63 @@
+import { StateError } from "./state-error.ts";
+
+/** The limits of saved memory on this node. */
+export interface StateLimits {
+  /** Images of suspended Sandboxes, in all and of one namespace. */
+  readonly images: number;
+  readonly imagesPerNamespace: number;
+  /** Their bytes on the disk: of one image, of one namespace, and in all. */
+  readonly imageBytes: number;
+  readonly bytesPerNamespace: number;
+  readonly bytes: number;
+  /** Pods that are saved at the same time. Each writes as fast as the disk allows. */
+  readonly saves: number;
+}
+
+/** An image and what it takes. */
+export interface ImageUse {
+  readonly sandboxUid: string;
+  readonly namespace: string;
+  readonly bytes: number;
+}
+
+/** A quarter of the disk for all images, a half of that for one namespace and a quarter for one image. */
+export function defaultStateLimits(diskBytes: number): StateLimits {
+  const bytes = Math.floor(diskBytes / 4);
+  return {
+    images: 2000,
+    imagesPerNamespace: 1000,
+    imageBytes: Math.floor(bytes / 4),
+    bytesPerNamespace: Math.floor(bytes / 2),
+    bytes,
+    saves: 2,
+  };
+}
+
+/** Throws `QuotaExceeded` if one more image would exceed a limit. */
+export function checkLimits(wanted: ImageUse, others: readonly ImageUse[], limits: StateLimits): void {
+  const neighbours = others.filter(({ namespace }) => namespace === wanted.namespace);
+  const whose = `namespace "${wanted.namespace}"`;
+  check(
+    wanted.bytes,
+    limits.imageBytes,
+    (most) => `the image would have ${wanted.bytes} bytes, and ${most} are allowed`,
+  );
+  check(neighbours.length + 1, limits.imagesPerNamespace, (most) => `${whose} has its ${most} images already`);
+  check(others.length + 1, limits.images, (most) => `this node has its ${most} images already`);
+  const used = bytesOf(neighbours);
+  check(used + wanted.bytes, limits.bytesPerNamespace, (most) => full(whose, used, most, wanted.bytes));
+  const all = bytesOf(others);
+  check(all + wanted.bytes, limits.bytes, (most) => full("this node", all, most, wanted.bytes));
+}
+
+function check(value: number, most: number, why: (most: number) => string): void {
+  if (value > most) throw new StateError("QuotaExceeded", `Cannot save the memory of the Pod: ${why(most)}`);
+}
+
+function full(owner: string, used: number, most: number, wanted: number): string {
+  return `${owner} uses ${used} of ${most} bytes for images, and ${wanted} more are needed`;
+}
+
+function bytesOf(images: readonly ImageUse[]): number {
+  return images.reduce((sum, { bytes }) => sum + bytes, 0);
+}

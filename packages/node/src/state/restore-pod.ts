@@ -1,0 +1,219 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Pod, parseImageReference } from "@agent-sandbox/api";
+import { messageOf, NodeError } from "../errors.ts";
+import { containerId } from "../layout.ts";
+import { pathsOf, runOf, withRun, writeContainer } from "../pod/create-container.ts";
+import type { Effects } from "../pod/effects.ts";
+import { runHolder } from "../pod/holder.ts";
+import { type Machine, runtimeNamed } from "../pod/machine.ts";
+import { holderName, membersOf, needsHolder } from "../pod/members.ts";
+import { wantedImage } from "../pod/plan-save.ts";
+import { isLive } from "../pod/plan-stop.ts";
+import { runtimeOf } from "../pod/pod-runtime.ts";
+import type { ContainerRecord, PodRecord } from "../pod/record.ts";
+import { startContainer } from "../pod/start-container.ts";
+import { findMonitors } from "../runtime/monitor.ts";
+import { readCpuFeatures } from "./cpu-features.ts";
+import { moveVolumesIn, moveVolumesOut } from "./empty-dirs.ts";
+import { hashContainers } from "./hash-containers.ts";
+import { checkpointFolder, verifyFiles } from "./image-files.ts";
+import { checkPlace, type ImageMeta } from "./image-meta.ts";
+import { StateError } from "./state-error.ts";
+import type { StoredImage } from "./suspensions.ts";
+
+/**
+ * Restores the containers of a Pod from its image instead of starting them. When this is not possible, the record says why, and
+ * nothing of the Pod runs. Continues a restore that a crash interrupted. An image is used by one Pod only: once that Pod has run,
+ * its files have changed.
+ */
+export async function restorePod(effects: Effects, pod: Pod, record: PodRecord): Promise<void> {
+  const { machine } = effects;
+  const name = wantedImage(pod) ?? "";
+  try {
+    const image = await openImage(effects, pod, record, name);
+    const isInterrupted = record.restore?.step === "begun";
+    if (!isInterrupted) await beginRestore(effects, pod, record, image);
+    await image.claim?.();
+    await moveVolumesIn(machine.layout, record.uid, image.folder);
+    for (const container of orderOf(pod, image.meta)) {
+      const current = await recordOf(machine, record);
+      if (isLive(current.containers[container])) continue;
+      if (isInterrupted && (await adopt(effects, pod, current, container))) continue;
+      await restoreContainer(effects, pod, current, { container, image });
+    }
+    const restored = await recordOf(machine, record);
+    await machine.records.write({ ...restored, restore: { step: "running", image: name } });
+    await image.used?.();
+  } catch (error) {
+    // The Pod before this one is not removed yet.
+    if (error instanceof NodeError && error.reason === "SandboxError") throw error;
+    await giveUp(effects, pod, record, { name, error });
+  }
+}
+
+/** An image that this Pod may use. */
+export interface UsableImage extends StoredImage {
+  /** Called before the first container is restored. Throws if another Pod has used the image. */
+  readonly claim?: () => Promise<void>;
+  /** Called when the Pod runs. */
+  readonly used?: () => Promise<void>;
+}
+
+/** Finds the image that a Pod names, and checks that the Pod may use it and that it can be restored here. */
+async function openImage(effects: Effects, pod: Pod, record: PodRecord, name: string): Promise<UsableImage> {
+  const { machine } = effects;
+  const reference = parseImageReference(name);
+  const sandboxUid = record.keptFor ?? "";
+  if (reference === undefined) throw new StateError("RestoreFailed", `"${name}" does not name an image`);
+  if (sandboxUid === "") throw new StateError("RestoreFailed", "No Sandbox controls this Pod");
+  if (reference.type === "snapshot") throw new StateError("SnapshotNotFound", "This node has no such snapshot");
+  const key = { sandboxUid, epoch: reference.epoch };
+  const image = await machine.suspensions.find(key);
+  if (image === undefined || image.meta.sandboxUid !== sandboxUid || image.meta.namespace !== record.namespace) {
+    throw new StateError("ImageMissing", `This node has no image "${name}" of the Sandbox`);
+  }
+  await checkImage(effects, pod, record, image);
+  return {
+    ...image,
+    claim: () => machine.suspensions.claim(key, record.uid),
+    used: () => machine.suspensions.remove(key),
+  };
+}
+
+/** Throws a StateError if an image cannot be restored by this Pod on this machine. */
+export async function checkImage(
+  { machine, rules }: Effects,
+  pod: Pod,
+  record: PodRecord,
+  { folder, meta }: StoredImage,
+): Promise<void> {
+  const { checkpoints, name } = runtimeNamed(machine, runtimeOf(pod, record, rules.defaultRuntime));
+  if (checkpoints === undefined) {
+    throw new StateError("RuntimeCannotSave", `Runtime "${name}" cannot restore the memory of a Pod`);
+  }
+  const [build, cpu] = await Promise.all([checkpoints.build(), readCpuFeatures()]);
+  checkPlace(meta, { build, cpu, specHash: hashContainers(pod) });
+  await verifyFiles(folder, meta.files);
+}
+
+/** Records the containers of the image in the Pod's record: restarts, exit codes and hooks are those of the saved Pod. */
+async function beginRestore({ machine }: Effects, pod: Pod, record: PodRecord, { meta }: UsableImage): Promise<void> {
+  const containers = Object.fromEntries(
+    Object.entries(meta.containers)
+      .filter(([name]) => name === holderName || membersOf(pod).some(({ container }) => container.name === name))
+      .map(([name, kept]) => [name, isLive(kept) ? withoutRun(kept) : kept] as const),
+  );
+  const restore = { step: "begun", image: wantedImage(pod) ?? "" } as const;
+  const identity = meta.identity ? { identity: true } : {};
+  await machine.records.write({ ...record, ...identity, restore, containers });
+}
+
+function withoutRun({ run: _run, stopping: _stopping, ...kept }: ContainerRecord): ContainerRecord {
+  return kept;
+}
+
+/** The containers of the saved sandbox, in the order in which they are restored. */
+function orderOf(pod: Pod, { containers }: ImageMeta): string[] {
+  const names = [...(needsHolder(pod) ? [holderName] : []), ...membersOf(pod).map(({ container }) => container.name)];
+  return names.filter((name) => isLive(containers[name]));
+}
+
+async function restoreContainer(
+  effects: Effects,
+  pod: Pod,
+  record: PodRecord,
+  { container, image }: { readonly container: string; readonly image: UsableImage },
+): Promise<void> {
+  const saved = image.meta.containers[container];
+  const attempt = saved?.attempt ?? 0;
+  const restoreFrom = checkpointFolder(image.folder);
+  if (container === holderName) await runHolder(effects, pod, record, { attempt, restoreFrom });
+  else await startContainer(effects, pod, record, { name: container, attempt, restoreFrom });
+  await keepHistory(effects.machine, record, { container, saved });
+}
+
+/** The command has been running since it was first started, and its `postStart` hook has run. */
+async function keepHistory(
+  machine: Machine,
+  record: PodRecord,
+  { container, saved }: { readonly container: string; readonly saved: ContainerRecord | undefined },
+): Promise<void> {
+  const current = await recordOf(machine, record);
+  const kept = current.containers[container];
+  if (kept?.run === undefined || saved?.run === undefined) return;
+  const { startedAt, hooked } = saved.run;
+  const run = { ...kept.run, startedAt, ...(hooked !== undefined && { hooked }) };
+  await writeContainer(machine, current, container, { ...kept, run });
+}
+
+const adoptTimeoutMs = 60_000;
+const adoptRoundMs = 20;
+
+/**
+ * Finds the container that a killed process of the node was restoring. Its monitor goes on by itself, so the container may
+ * already run and must not be restored a second time. Returns false if the restore had not begun.
+ */
+async function adopt(effects: Effects, pod: Pod, record: PodRecord, name: string): Promise<boolean> {
+  const { machine } = effects;
+  const kept = record.containers[name];
+  const { pidFile, monitorPidFile } = pathsOf(machine, record, name);
+  if (kept === undefined) return false;
+  const id = containerId(record.uid, name, kept.attempt);
+  const isMonitored = async (): Promise<boolean> =>
+    (await findMonitors(machine.layout.exitsDir)).some((monitor) => monitor.id === id);
+  const hasBegun = (await isMonitored()) || existsSync(monitorPidFile);
+  if (!hasBegun) return false;
+  for (const end = Date.now() + adoptTimeoutMs; Date.now() < end; await sleep(adoptRoundMs)) {
+    const pid = Number(await readFile(pidFile, "utf8").catch(() => ""));
+    if (pid > 0) {
+      const role = name === holderName ? "sandbox" : needsHolder(pod) ? "member" : "alone";
+      const run = await runOf({ machine, record, name, kept, role }, pid);
+      await writeContainer(machine, record, name, withRun(kept, run));
+      return true;
+    }
+    if (!(await isMonitored())) break;
+  }
+  throw new LostContainer("RestoreFailed", `The restore of container "${name}" was interrupted, and it may have run`);
+}
+
+/** Thrown when it is not known whether a container has run. Its image must not be restored a second time. */
+class LostContainer extends StateError {}
+
+/** Removes what was restored so far. The image is kept, so that the cause can be found. */
+async function giveUp(
+  { machine, recordEvent }: Effects,
+  pod: Pod,
+  record: PodRecord,
+  { name, error }: { readonly name: string; readonly error: unknown },
+): Promise<void> {
+  const current = await recordOf(machine, record);
+  for (const [container, kept] of Object.entries(current.containers)) {
+    const id = containerId(record.uid, container, kept.attempt);
+    if (kept.ended === undefined) await runtimeNamed(machine, kept.runtime).remove(id);
+  }
+  const reference = parseImageReference(name);
+  if (reference?.type === "suspension" && current.restore !== undefined) {
+    const key = { sandboxUid: record.keptFor ?? "", epoch: reference.epoch };
+    const image = await machine.suspensions.find(key);
+    if (image !== undefined) await moveVolumesOut(machine.layout, pod, image.folder);
+    if (!(error instanceof LostContainer)) await machine.suspensions.disclaim(key);
+  }
+  const failure = restoreFailure(error);
+  await machine.records.write({ ...current, containers: {}, restore: { step: "failed", image: name, ...failure } });
+  recordEvent(pod, { type: "Warning", reason: failure.reason, text: failure.message });
+}
+
+function restoreFailure(error: unknown): Pick<StateError, "reason" | "message"> {
+  if (error instanceof StateError) return { reason: error.reason, message: error.message };
+  const message = messageOf(error);
+  const isOther = /version does not match across checkpoint restore/.test(message);
+  return { reason: isOther ? "RuntimeVersionDiffers" : "RestoreFailed", message };
+}
+
+async function recordOf(machine: Machine, { uid }: PodRecord): Promise<PodRecord> {
+  const record = await machine.records.read(uid);
+  if (record === undefined) throw new Error(`The record of Pod "${uid}" is missing`);
+  return record;
+}

@@ -1,0 +1,210 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import type { Pod } from "@agent-sandbox/api";
+import { messageOf } from "../errors.ts";
+import { diskSpace } from "../image/disk-room.ts";
+import { containerId, podPaths } from "../layout.ts";
+import { cgroupUsage } from "../metrics/cgroup-usage.ts";
+import type { Effects } from "../pod/effects.ts";
+import { firstContainer } from "../pod/first-container.ts";
+import { type Machine, runtimeNamed } from "../pod/machine.ts";
+import { memberNamed } from "../pod/members.ts";
+import { observeRuns } from "../pod/observe-runs.ts";
+import { isInitialized } from "../pod/plan-containers.ts";
+import { isLive } from "../pod/plan-stop.ts";
+import type { PodRecord } from "../pod/record.ts";
+import type { Checkpoints, OciRuntime } from "../runtime/oci-runtime.ts";
+import { killCgroup } from "../system/cgroups.ts";
+import { endsSoon } from "../system/processes.ts";
+import { readCpuFeatures } from "./cpu-features.ts";
+import { copyMemoryVolumes, moveVolumesOut } from "./empty-dirs.ts";
+import { hashContainers } from "./hash-containers.ts";
+import { checkpointFolder, sizeOf, sumFiles } from "./image-files.ts";
+import type { ImageMeta } from "./image-meta.ts";
+import { tellSandboxd } from "./sandboxd-lifecycle.ts";
+import { StateError } from "./state-error.ts";
+
+export interface SaveRequest {
+  readonly pod: Pod;
+  readonly record: PodRecord;
+  readonly epoch: number;
+  /** An earlier process of the node began the save. */
+  readonly again: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** The sandbox of a Pod, whose containers are saved together. */
+export interface PodSandbox {
+  /** The id of its first container. */
+  readonly id: string;
+  readonly runtime: OciRuntime;
+  readonly checkpoints: Checkpoints;
+}
+
+/**
+ * Writes the image of a Pod's memory and returns its size. The Pod is paused and cut off from the network afterwards, also when
+ * this fails: the caller ends it, or continues it with `undoSave`. Nothing of the Pod ends here.
+ */
+export async function savePod(effects: Effects, request: SaveRequest): Promise<number> {
+  const { machine } = effects;
+  const { record, epoch, signal } = request;
+  const key = { sandboxUid: record.keptFor ?? "", epoch };
+  // An earlier process of the node may have completed the image. After a power failure not even the Pod's record says so.
+  const found = await machine.suspensions.find(key).catch(() => undefined);
+  if (found?.meta.podUid === record.uid) return found.meta.sizeBytes;
+  if (!isInitialized(request.pod, record, {})) throw new StateError("SourceNotRunning", "The Pod is still starting");
+  return machine.saves.run(record.namespace, () => writeSuspension(effects, request, key), signal);
+}
+
+async function writeSuspension(
+  effects: Effects,
+  request: SaveRequest,
+  key: { sandboxUid: string; epoch: number },
+): Promise<number> {
+  const { machine } = effects;
+  const { pod, record, signal } = request;
+  const { suspensions, network, layout } = machine;
+  const use = { sandboxUid: key.sandboxUid, namespace: record.namespace };
+  suspensions.admit({ ...use, bytes: 0 });
+  const sandbox = sandboxOf(machine, record);
+  await checkBuild(sandbox, record);
+  await checkRoom(machine, record);
+  const isPaused = request.again && (await sandbox.checkpoints.isPaused(sandbox.id));
+  if (!isPaused) await prepareInside(effects, request);
+  signal.throwIfAborted();
+  const partial = await suspensions.begin(key);
+  // Cut off first: what the Pod acknowledges afterwards could be lost, so nothing may reach it.
+  await network.setLink(record.address, "down");
+  await pausePod(machine, record);
+  signal.throwIfAborted();
+  await sandbox.checkpoints.save(sandbox.id, checkpointFolder(partial));
+  await copyMemoryVolumes(layout, pod, partial);
+  const files = await sumFiles(partial);
+  const sizeBytes = sizeOf(files);
+  suspensions.admit({ ...use, bytes: sizeBytes });
+  signal.throwIfAborted();
+  const about = await describeImage(machine, pod, record);
+  await suspensions.commit(partial, { ...about, ...key, kind: "suspension", files, sizeBytes });
+  return sizeBytes;
+}
+
+/** The sandbox of a running Pod. Throws if its runtime cannot save it. */
+export function sandboxOf(machine: Machine, record: PodRecord): PodSandbox {
+  const name = firstContainer(record);
+  const kept = record.containers[name];
+  if (kept === undefined || !isLive(kept)) throw new StateError("SourceNotRunning", "The Pod does not run");
+  const runtime = runtimeNamed(machine, kept.runtime);
+  const { checkpoints } = runtime;
+  if (checkpoints !== undefined) return { id: containerId(record.uid, name, kept.attempt), runtime, checkpoints };
+  throw new StateError("RuntimeCannotSave", `Runtime "${runtime.name}" cannot save the memory of a Pod`);
+}
+
+/** Pauses a Pod. Throws `SourceNotRunning` if one of its containers has ended in the meantime. */
+export async function pausePod(machine: Machine, record: PodRecord): Promise<void> {
+  const { checkpoints, id } = sandboxOf(machine, record);
+  await checkpoints.pause(id);
+  const runs = await observeRuns(machine, record);
+  const ended = Object.entries(runs).find(([name, { alive }]) => !alive && isLive(record.containers[name]));
+  if (ended !== undefined) throw new StateError("SourceNotRunning", `Container "${ended[0]}" has ended`);
+}
+
+/** The description of an image of this Pod, without what depends on its kind and files. */
+export async function describeImage(
+  machine: Machine,
+  pod: Pod,
+  record: PodRecord,
+): Promise<Omit<ImageMeta, "kind" | "epoch" | "sandboxUid" | "files" | "sizeBytes">> {
+  const { runtime, checkpoints } = sandboxOf(machine, record);
+  const kept = Object.entries(record.containers).filter(([name]) => memberNamed(pod, name)?.role !== "ephemeral");
+  return {
+    version: 1,
+    namespace: record.namespace,
+    podUid: record.uid,
+    savedAt: machine.now(),
+    runtime: runtime.name,
+    build: await checkpoints.build(),
+    cpu: await readCpuFeatures(),
+    specHash: hashContainers(pod),
+    identity: record.identity === true,
+    containers: Object.fromEntries(kept),
+  };
+}
+
+/**
+ * After an upgrade of the runtime, sandboxes that the earlier program started still run it. No program of this node could restore
+ * their images.
+ */
+async function checkBuild({ runtime, checkpoints }: PodSandbox, record: PodRecord): Promise<void> {
+  const pid = record.containers[firstContainer(record)]?.run?.process.pid;
+  const running = `/proc/${pid}/exe`;
+  const [own, installed] = await Promise.all([stat(running), stat(runtime.program)]);
+  if (own.ino === installed.ino && own.dev === installed.dev) return;
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(running), hash);
+  if (hash.digest("hex") === (await checkpoints.build()).sha256) return;
+  const message = "Cannot save the memory of the Pod: it was started by another version of gVisor";
+  throw new StateError("RuntimeVersionDiffers", message);
+}
+
+/** An image has at most the size of the Pod's memory. */
+async function checkRoom({ cgroups, layout, budget }: Machine, { uid }: PodRecord): Promise<void> {
+  const [{ freeBytes }, usage] = await Promise.all([
+    diskSpace(layout.stateDir),
+    cgroupUsage(cgroups, podPaths(layout, uid).cgroup),
+  ]);
+  const wanted = usage?.workingSetBytes ?? 0;
+  if (freeBytes - wanted >= budget.diskFreeBytes) return;
+  const why = `the disk has ${freeBytes} free bytes, of which this node keeps ${budget.diskFreeBytes}`;
+  throw new StateError("QuotaExceeded", `Cannot save the memory of the Pod: it uses ${wanted} bytes, and ${why}`);
+}
+
+/** Runs the sandbox's hook and ends what cannot be restored: sessions and debug containers. */
+async function prepareInside(effects: Effects, { pod, record, signal }: SaveRequest): Promise<void> {
+  const { machine, client, recordEvent } = effects;
+  try {
+    const call = { client, pod, address: record.address, event: "before-suspend", signal } as const;
+    const report = await tellSandboxd(call);
+    const failures = report?.failures.join("; ") ?? "";
+    if (failures !== "") recordEvent(pod, { type: "Warning", reason: "HookFailed", text: failures });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    recordEvent(pod, { type: "Warning", reason: "HookFailed", text: messageOf(error) });
+  }
+  effects.endSessions(record.uid, "the Pod was suspended");
+  for (const [name, kept] of Object.entries(record.containers)) {
+    if (memberNamed(pod, name)?.role === "ephemeral" && isLive(kept))
+      await runtimeNamed(machine, kept.runtime).remove(containerId(record.uid, name, kept.attempt));
+  }
+}
+
+/** Continues a Pod whose save has failed or was abandoned, and removes its image. Can be repeated. */
+export async function undoSave(machine: Machine, record: PodRecord, epoch: number): Promise<void> {
+  const key = { sandboxUid: record.keptFor ?? "", epoch };
+  if (key.sandboxUid !== "") await machine.suspensions.remove(key);
+  await continuePod(machine, record);
+}
+
+/** Continues a paused Pod and connects it again. */
+export async function continuePod(machine: Machine, record: PodRecord): Promise<void> {
+  const name = firstContainer(record);
+  const kept = record.containers[name];
+  if (!isLive(kept) || kept === undefined) return;
+  await runtimeNamed(machine, kept.runtime).checkpoints?.resume(containerId(record.uid, name, kept.attempt));
+  await machine.network.setLink(record.address, "up");
+}
+
+/** Ends the processes of a Pod whose image is complete, and moves its files that would be removed with it into the image. */
+export async function endSavedPod({ machine, endSessions }: Effects, pod: Pod, record: PodRecord): Promise<void> {
+  const { save } = record;
+  if (save?.step !== "saved") return;
+  endSessions(record.uid, "the Pod was suspended");
+  await killCgroup(machine.cgroups, podPaths(machine.layout, record.uid).cgroup);
+  for (const { run } of Object.values(record.containers)) {
+    if (run !== undefined) await endsSoon(run.monitor.pid, run.monitor.start);
+  }
+  const image = await machine.suspensions.find({ sandboxUid: record.keptFor ?? "", epoch: save.epoch });
+  if (image !== undefined) await moveVolumesOut(machine.layout, pod, image.folder);
+  await machine.records.write({ ...record, save: { ...save, step: "ended" } });
+}

@@ -1,0 +1,93 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { layoutOf } from "../layout.ts";
+import type { ImageMeta } from "./image-meta.ts";
+import { defaultStateLimits } from "./limits.ts";
+import { Suspensions } from "./suspensions.ts";
+
+const limits = { ...defaultStateLimits(1_000_000), images: 2 };
+
+describe("the images of suspended Sandboxes", () => {
+  let dataDir: string;
+  let store: Suspensions;
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "suspensions-"));
+    store = await Suspensions.open(layoutOf(dataDir), limits);
+  });
+  afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+  const folder = (...names: string[]): string => join(layoutOf(dataDir).stateDir, ...names);
+
+  async function save(sandboxUid: string, epoch: number, sizeBytes = 10): Promise<void> {
+    const partial = await store.begin({ sandboxUid, epoch });
+    const meta = { version: 1, sandboxUid, epoch, namespace: "a", sizeBytes, files: {}, containers: {} };
+    await store.commit(partial, meta as unknown as ImageMeta);
+  }
+
+  test("an image is found by Sandbox and epoch only", async () => {
+    await save("one", 3);
+    expect((await store.find({ sandboxUid: "one", epoch: 3 }))?.meta.epoch).toBe(3);
+    expect(await store.find({ sandboxUid: "one", epoch: 2 })).toBeUndefined();
+    expect(await store.find({ sandboxUid: "two", epoch: 3 })).toBeUndefined();
+  });
+
+  test("a new image of a Sandbox replaces the one before", async () => {
+    await save("one", 3);
+    await save("one", 4);
+    expect(await readdir(folder("suspensions", "one"))).toEqual(["4"]);
+  });
+
+  test("limits count the images of earlier processes, and not the one that will be replaced", async () => {
+    await save("one", 0);
+    await save("two", 0);
+    const next = await Suspensions.open(layoutOf(dataDir), limits);
+    const admit = (sandboxUid: string) => () => next.admit({ sandboxUid, namespace: "a", bytes: 1 });
+    expect(admit("two")).not.toThrow();
+    expect(admit("three")).toThrow("this node has its 2 images already");
+    await next.remove({ sandboxUid: "one", epoch: 0 });
+    expect(admit("three")).not.toThrow();
+  });
+
+  test("what a crash left half written is removed at the next start", async () => {
+    await store.begin({ sandboxUid: "one", epoch: 3 });
+    await Suspensions.open(layoutOf(dataDir), limits);
+    expect(await readdir(folder("suspensions", "one"))).toEqual([]);
+  });
+
+  test("an image is given to one Pod only, until that Pod has failed", async () => {
+    await save("one", 3);
+    const key = { sandboxUid: "one", epoch: 3 };
+    await store.claim(key, "pod-a");
+    await store.claim(key, "pod-a");
+    await expect(store.claim(key, "pod-b")).rejects.toMatchObject({ reason: "ImageMissing" });
+    await store.disclaim(key);
+    await store.claim(key, "pod-b");
+  });
+
+  test("the images of deleted Sandboxes are removed", async () => {
+    await save("one", 3);
+    await save("two", 0);
+    expect(await store.sweep(async () => new Set(["two"]), 0)).toEqual(["one"]);
+    expect(await readdir(folder("suspensions"))).toEqual(["two"]);
+  });
+
+  test("nothing is removed while the API server cannot be asked", async () => {
+    await save("one", 3);
+    expect(await store.sweep(async () => undefined, 0)).toEqual([]);
+  });
+
+  test("images that were not used are kept for inspection, the newest eight for a week", async () => {
+    for (let time = 1; time <= 10; time++) {
+      await save("one", time);
+      await store.retire("one", time);
+    }
+    expect(await readdir(folder("suspensions", "one"))).toEqual([]);
+    expect(
+      (await readdir(folder("unusable"))).toSorted((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)),
+    ).toEqual([3, 4, 5, 6, 7, 8, 9, 10].map((time) => `${time}-one-${time}`));
+    await store.sweep(async () => new Set(["one"]), 7 * 24 * 3_600_000 + 5);
+    expect((await readdir(folder("unusable"))).length).toBe(6);
+  });
+});

@@ -1,0 +1,161 @@
+import { mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { hasCode } from "../errors.ts";
+import type { Layout } from "../layout.ts";
+import { namesIn } from "../system/folders.ts";
+import { readJson, writeJson } from "../system/json-file.ts";
+import { beginImage, commitImage, removeImage, removePartials } from "./image-files.ts";
+import { type ImageMeta, readMeta } from "./image-meta.ts";
+import { checkLimits, type ImageUse, type StateLimits } from "./limits.ts";
+import { StateError } from "./state-error.ts";
+
+/** Names the Pod that an image was given to. */
+const userFile = "user.json";
+
+/** An image in the store. */
+export interface StoredImage {
+  readonly folder: string;
+  readonly meta: ImageMeta;
+}
+
+export interface SuspensionKey {
+  readonly sandboxUid: string;
+  readonly epoch: number;
+}
+
+/** Images that could not be restored are kept for inspection: so many, and so long. */
+const mostUnusable = 8;
+const unusableForMs = 7 * 24 * 3_600_000;
+
+/**
+ * The images of suspended Sandboxes, one folder per Sandbox and in it one per epoch. A Sandbox has one image, and two while a new
+ * one is written. The sizes are kept in memory: no other process writes here while this one holds the lock of the data folder.
+ */
+export class Suspensions {
+  readonly #root: string;
+  readonly #unusable: string;
+  readonly #limits: StateLimits;
+  readonly #uses = new Map<string, ImageUse>();
+
+  private constructor(layout: Layout, limits: StateLimits) {
+    this.#root = join(layout.stateDir, "suspensions");
+    this.#unusable = join(layout.stateDir, "unusable");
+    this.#limits = limits;
+  }
+
+  /** Opens the store and removes partial images, which a crash left behind. */
+  static async open(layout: Layout, limits: StateLimits): Promise<Suspensions> {
+    const store = new Suspensions(layout, limits);
+    for (const sandboxUid of await namesIn(store.#root)) {
+      await removePartials(join(store.#root, sandboxUid));
+      for (const epoch of await store.#epochsOf(sandboxUid)) {
+        const key = { sandboxUid, epoch };
+        const meta = await readMeta(store.#folderOf(key)).catch(() => undefined);
+        store.#uses.set(nameOf(key), { sandboxUid, namespace: meta?.namespace ?? "", bytes: meta?.sizeBytes ?? 0 });
+      }
+    }
+    return store;
+  }
+
+  /** The image of a Sandbox and epoch. Throws a StateError if it is damaged. */
+  async find(key: SuspensionKey): Promise<StoredImage | undefined> {
+    const folder = this.#folderOf(key);
+    const meta = await readMeta(folder);
+    return meta === undefined ? undefined : { folder, meta };
+  }
+
+  /** Throws `QuotaExceeded` if an image of this size would exceed a limit. Images of the same Sandbox will be replaced by it. */
+  admit(wanted: ImageUse): void {
+    const others = [...this.#uses.values()].filter(({ sandboxUid }) => sandboxUid !== wanted.sandboxUid);
+    checkLimits(wanted, others, this.#limits);
+  }
+
+  /** Creates the folder of a partial image. */
+  async begin(key: SuspensionKey): Promise<string> {
+    await mkdir(join(this.#root, key.sandboxUid), { recursive: true, mode: 0o700 });
+    return beginImage(this.#folderOf(key));
+  }
+
+  /** Completes a partial image, and removes the other images of the Sandbox: it has run since they were saved. */
+  async commit(partial: string, meta: ImageMeta): Promise<StoredImage> {
+    const folder = await commitImage(partial, meta);
+    const { sandboxUid, namespace, epoch, sizeBytes: bytes } = meta;
+    this.#uses.set(nameOf(meta), { sandboxUid, namespace, bytes });
+    for (const other of await this.#epochsOf(sandboxUid)) {
+      if (other !== epoch) await this.remove({ sandboxUid, epoch: other });
+    }
+    return { folder, meta };
+  }
+
+  /**
+   * Marks an image as used by a Pod, before the Pod is restored from it. Throws if another Pod has used it: that one may have run,
+   * so the image and the files of the Sandbox no longer belong together.
+   */
+  async claim(key: SuspensionKey, podUid: string): Promise<void> {
+    const file = join(this.#folderOf(key), userFile);
+    const user = ((await readJson(file)) as { podUid?: string } | undefined)?.podUid;
+    if (user === podUid) return;
+    if (user === undefined) return writeJson(file, { podUid }, { durable: true });
+    throw new StateError("ImageMissing", "Cannot restore the image: another Pod has already continued from it");
+  }
+
+  /** Takes the mark away from a Pod that did not run. */
+  async disclaim(key: SuspensionKey): Promise<void> {
+    await rm(join(this.#folderOf(key), userFile), { force: true });
+  }
+
+  async remove(key: SuspensionKey): Promise<void> {
+    await removeImage(this.#folderOf(key));
+    this.#uses.delete(nameOf(key));
+  }
+
+  /**
+   * Called when the Sandbox starts without memory: its images are out of date from then on. One that could not be restored is kept
+   * for inspection.
+   */
+  async retire(sandboxUid: string, now: number): Promise<void> {
+    for (const epoch of await this.#epochsOf(sandboxUid)) {
+      const key = { sandboxUid, epoch };
+      await mkdir(this.#unusable, { recursive: true, mode: 0o700 });
+      await rename(this.#folderOf(key), join(this.#unusable, `${now}-${nameOf(key).replace("/", "-")}`)).catch(
+        (error: unknown) => {
+          if (!hasCode(error, "ENOENT")) throw error;
+        },
+      );
+      this.#uses.delete(nameOf(key));
+    }
+    await this.#limitUnusable(now);
+  }
+
+  /** Removes the images of Sandboxes that no longer exist, and unusable images that are too old. Returns the UIDs. */
+  async sweep(sandboxes: () => Promise<ReadonlySet<string> | undefined>, now: number): Promise<string[]> {
+    await this.#limitUnusable(now);
+    // Listed before the Sandboxes, so that the image of a Sandbox created in between is not removed.
+    const found = await namesIn(this.#root);
+    const existing = found.length === 0 ? undefined : await sandboxes();
+    const gone = existing === undefined ? [] : found.filter((uid) => !existing.has(uid));
+    for (const sandboxUid of gone) {
+      for (const epoch of await this.#epochsOf(sandboxUid)) await this.remove({ sandboxUid, epoch });
+      await removeImage(join(this.#root, sandboxUid));
+    }
+    return gone;
+  }
+
+  async #limitUnusable(now: number): Promise<void> {
+    const names = (await namesIn(this.#unusable)).toSorted((a, b) => Number.parseInt(b, 10) - Number.parseInt(a, 10));
+    const old = names.filter((name, index) => index >= mostUnusable || Number.parseInt(name, 10) < now - unusableForMs);
+    for (const name of old) await removeImage(join(this.#unusable, name));
+  }
+
+  async #epochsOf(sandboxUid: string): Promise<number[]> {
+    return (await namesIn(join(this.#root, sandboxUid))).filter((name) => /^\d+$/.test(name)).map(Number);
+  }
+
+  #folderOf(key: SuspensionKey): string {
+    return join(this.#root, nameOf(key));
+  }
+}
+
+function nameOf({ sandboxUid, epoch }: SuspensionKey): string {
+  return `${sandboxUid}/${epoch}`;
+}
