@@ -25,16 +25,17 @@ export const anySandbox: fc.Arbitrary<Sandbox> = fc
   .record({
     activity: optional(anyText),
     judged: optional(anyText),
-    reason: optional(fc.constantFrom("Idle", "PodTerminated", "NotSuspended")),
+    reason: optional(fc.constantFrom("Idle", "PodTerminated", "NotSuspended", "RuntimeCannotSave")),
     status: fc.constantFrom("True", "False", "Unknown"),
     operatingMode: optional(fc.constantFrom("Running", "Suspended")),
+    fallback: optional(fc.constantFrom("Allow", "Refuse")),
     resumePolicy: optional(fc.constantFrom("OnTraffic", "Manual")),
     suspendAfterSeconds: optional(fc.integer({ min: 10, max: 2 ** 31 - 1 })),
     deleteAfterSeconds: optional(fc.integer({ min: 60, max: 2 ** 31 - 1 })),
     controllerKind: optional(fc.constantFrom("SandboxWarmPool", "SandboxClaim")),
   })
   .map(
-    ({ activity, judged, reason, status, operatingMode, resumePolicy, controllerKind, ...limits }) =>
+    ({ activity, judged, reason, status, operatingMode, fallback, resumePolicy, controllerKind, ...limits }) =>
       withoutUndefined({
         apiVersion: "agents.x-k8s.io/v1beta1",
         kind: "Sandbox",
@@ -53,7 +54,13 @@ export const anySandbox: fc.Arbitrary<Sandbox> = fc
             },
           ],
         },
-        spec: { podTemplate: { spec: { containers: [] } }, operatingMode, resumePolicy, idlePolicy: limits },
+        spec: {
+          podTemplate: { spec: { containers: [] } },
+          operatingMode,
+          suspendPolicy: { depth: "Memory", fallback },
+          resumePolicy,
+          idlePolicy: limits,
+        },
         status: {
           lastActivityTime: judged,
           conditions: reason && [{ type: "Suspended", status, reason, message: "", lastTransitionTime: "" }],

@@ -10,4 +10,5 @@ export {
   type SandboxChange,
   wakeChange,
 } from "./record-activity.ts";
-export { type SleepReason, sleepReason, type WakeBy, wakeBy } from "./sleep.ts";
+export { suspensionRefusal } from "./refusal.ts";
+export { hasNewActivity, type SleepReason, sleepReason, type WakeBy, wakeBy } from "./sleep.ts";

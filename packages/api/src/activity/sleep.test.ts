@@ -15,15 +15,17 @@ interface Case {
   readonly activity?: string;
   readonly status?: Sandbox["status"];
   readonly controller?: string;
+  readonly generation?: number;
 }
 
-const sandbox = ({ spec, activity, status, controller }: Case): Sandbox => ({
+const sandbox = ({ spec, activity, status, controller, generation = 1 }: Case): Sandbox => ({
   apiVersion: "agents.x-k8s.io/v1beta1",
   kind: "Sandbox",
   metadata: {
     name: "box",
     namespace: "default",
     uid: "s1",
+    generation,
     ...(activity !== undefined && { annotations: { [lastActivityAnnotation]: activity } }),
     ...(controller && {
       ownerReferences: [
@@ -34,6 +36,11 @@ const sandbox = ({ spec, activity, status, controller }: Case): Sandbox => ({
   spec: { podTemplate: { spec: { containers: [] } }, idlePolicy: { suspendAfterSeconds: 600 }, ...spec },
   ...(status && { status }),
 });
+
+const notSuspended = { ...idle[0], type: "Suspended", status: "False", observedGeneration: 1, message: "" } as const;
+const refused = { conditions: [{ ...notSuspended, reason: "RuntimeCannotSave", lastTransitionTime: "" }] };
+const saving = { conditions: [{ ...notSuspended, reason: "Saving", lastTransitionTime: "" }] };
+const refusing: Case["spec"] = { operatingMode: "Suspended", suspendPolicy: { depth: "Memory", fallback: "Refuse" } };
 
 const judged = { lastActivityTime: "2026-01-01T00:00:00Z", conditions: idle };
 
@@ -79,6 +86,15 @@ test.for<[string, Case, ReturnType<typeof sleepReason>, ReturnType<typeof wakeBy
     "spec",
     "mode",
   ],
+  ["suspended by its author, but refused", { spec: refusing, status: refused }, undefined, undefined],
+  ["refused in an earlier generation", { spec: refusing, status: refused, generation: 2 }, "spec", undefined],
+  [
+    "refused before its author allowed a lower depth",
+    { spec: { ...refusing, suspendPolicy: { depth: "Memory" } }, status: refused },
+    "spec",
+    undefined,
+  ],
+  ["suspended, with a reason that refuses nothing", { spec: refusing, status: saving }, "spec", undefined],
 ])("a Sandbox that is %s", ([, given, reason, by]) => {
   const object = sandbox(given);
   expect([sleepReason(object), wakeBy(object)]).toEqual([reason, by]);

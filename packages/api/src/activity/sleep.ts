@@ -4,6 +4,7 @@ import { blueprintChoices } from "../v1beta1/blueprint-defaults.ts";
 import type { Sandbox } from "../v1beta1/sandbox.ts";
 import { suspendAfterMs } from "./idle-policy.ts";
 import { lastActivity } from "./last-activity.ts";
+import { suspensionRefusal } from "./refusal.ts";
 
 /** Why a Sandbox is asleep: its author set `operatingMode: Suspended`, or it was idle for too long. */
 export type SleepReason = "spec" | "idle";
@@ -16,15 +17,16 @@ export type WakeBy = "activity" | "mode";
  *
  * The controller suspends an idle Sandbox by writing the condition `Suspended` with the reason `Idle`, and the activity that
  * it based the decision on as `status.lastActivityTime`. Any other activity wakes the Sandbox. The two values are only
- * compared for equality, so clocks that differ do not matter.
+ * compared for equality, so clocks that differ do not matter. A Sandbox whose suspension was refused is awake.
  */
 export function sleepReason(sandbox: Sandbox): SleepReason | undefined {
-  if (sandbox.spec?.operatingMode === "Suspended") return "spec";
+  if (sandbox.spec?.operatingMode === "Suspended") return suspensionRefusal(sandbox) === undefined ? "spec" : undefined;
   const isMarkedIdle = findCondition(sandbox.status?.conditions, "Suspended")?.reason === "Idle";
   return isMarkedIdle && suspendAfterMs(sandbox) !== undefined && !hasNewActivity(sandbox) ? "idle" : undefined;
 }
 
-function hasNewActivity(sandbox: Sandbox): boolean {
+/** Whether the Sandbox was used since its status was written. */
+export function hasNewActivity(sandbox: Sandbox): boolean {
   const activity = lastActivity(sandbox);
   return activity !== undefined && compareTimes(activity, sandbox.status?.lastActivityTime ?? "") !== 0;
 }

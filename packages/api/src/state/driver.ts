@@ -45,6 +45,10 @@ export const stateReasons = [
 ] as const;
 export type StateReason = (typeof stateReasons)[number];
 
+export function isStateReason(text: string | undefined): text is StateReason {
+  return stateReasons.some((reason) => reason === text);
+}
+
 /** The image of a suspension, by its epoch, or the image of a snapshot, by the UID of its SandboxSnapshot. */
 export type ImageReference =
   | { readonly type: "suspension"; readonly epoch: number }

@@ -4,13 +4,17 @@ import {
   type Condition,
   type ConditionStatus,
   findCondition,
+  isBeingSaved,
   isConditionTrue,
   type Pod,
   type Sandbox,
   type SleepReason,
+  type SuspensionStatus,
 } from "@agent-sandbox/api";
+import type { Shortfall } from "./depth.ts";
 import { type Failure, type FoundPod, isTerminating } from "./observed.ts";
 import { describeFailure, recoveryOf } from "./recovery.ts";
+import type { SuspensionStep } from "./suspension.ts";
 
 /** A condition without its transition time, which is added when it is merged into the status. */
 export type Verdict = Omit<Condition, "lastTransitionTime">;
@@ -18,6 +22,12 @@ export type Verdict = Omit<Condition, "lastTransitionTime">;
 export interface Findings {
   readonly sandbox: Sandbox;
   readonly sleep: SleepReason | undefined;
+  readonly step?: SuspensionStep | undefined;
+  readonly suspension: SuspensionStatus | undefined;
+  /** Why the Sandbox keeps running although it was to be suspended. */
+  readonly refusal?: Shortfall | undefined;
+  /** Why the Sandbox cannot continue its saved state. */
+  readonly blocked?: Shortfall;
   readonly found: FoundPod;
   readonly service: { readonly isRequired: boolean; readonly exists: boolean };
   /** Problems with the Pod and with other children, as messages for the user. */
@@ -30,7 +40,7 @@ export interface Findings {
 export function verdicts(findings: Findings): Verdict[] {
   const generation = findings.sandbox.metadata.generation;
   const observed = generation === undefined ? {} : { observedGeneration: generation };
-  const all = [suspended(findings), finished(findings), podScheduled(findings), ready(findings)];
+  const all = [suspended(findings), finished(findings), podScheduled(findings), restored(findings), ready(findings)];
   return all.filter((verdict) => verdict !== undefined).map((verdict) => ({ ...verdict, ...observed }));
 }
 
@@ -39,20 +49,49 @@ function verdict(type: string, status: ConditionStatus, reason: string, message:
 }
 
 function suspended(findings: Findings): Verdict {
-  const { sleep, found } = findings;
+  const { sleep, found, step, refusal, suspension } = findings;
   const say = (status: ConditionStatus, reason: string, message: string) =>
-    verdict("Suspended", status, reason, message);
+    verdict("Suspended", status, reason, adaptMessage(message));
+  if (refusal !== undefined) return say("False", refusal.reason, refusal.message);
   if (sleep === undefined) return say("False", "NotSuspended", "Sandbox is not suspended");
   // The reason marks the Sandbox as idle, so it must stay whatever happens to the Pod.
   const reasons = (reason: string): string => (sleep === "idle" ? "Idle" : reason);
   if (isPodUnknown(findings)) return say("Unknown", reasons("PodStateUnknown"), "Pod state is unknown");
+  if (step?.type === "wait" && step.for === "Restoring") {
+    return say("False", reasons("Restoring"), "Pod is being restored. Sandbox is suspended after that");
+  }
+  if (step?.type === "save" || step?.type === "wait") {
+    return say("False", reasons("Saving"), "Pod is being saved. Sandbox is suspending");
+  }
   if (found.type === "owned" || found.type === "several") {
     return say("False", reasons("PodTerminating"), "Pod is terminating. Sandbox is suspending");
   }
   if (found.type === "other" && sleep === "spec") {
     return say("False", "PodNotOwned", "Refused to delete pod because it is not owned by this sandbox");
   }
-  return say("True", reasons("PodTerminated"), "Pod has been terminated. Sandbox is suspended");
+  return say(
+    "True",
+    reasons(suspension?.reason ?? "PodTerminated"),
+    `Pod has been terminated. ${depthText(suspension)}`,
+  );
+}
+
+function depthText(suspension: SuspensionStatus | undefined): string {
+  const { depth, message } = suspension ?? {};
+  if (depth === undefined) return "Sandbox is suspended";
+  return `Sandbox is suspended with depth ${depth}${message ? `: ${message}` : ""}`;
+}
+
+/** Whether the last resume continued saved memory. Only for a Sandbox that was to continue some. */
+function restored({ sleep, suspension, blocked }: Findings): Verdict | undefined {
+  const say = (status: ConditionStatus, reason: string, message: string) =>
+    verdict("Restored", status, reason, adaptMessage(message));
+  if (sleep !== undefined) return undefined;
+  if (blocked !== undefined) return say("False", blocked.reason, blocked.message);
+  const { restored: depth, epoch = 0, reason, message } = suspension ?? {};
+  if (depth === "Memory") return say("True", "MemoryRestored", `Sandbox continues saved memory in epoch ${epoch}`);
+  if (depth === undefined || reason === undefined) return undefined;
+  return say("False", reason, `Sandbox was started with depth ${depth}: ${message ?? ""}`);
 }
 
 /** Whether it is unknown if there is a Pod, because the attempt to create or find it failed. */
@@ -70,7 +109,8 @@ const terminal: Readonly<Record<string, readonly [reason: string, message: strin
 function end({
   found,
 }: Findings): { verdict: readonly [reason: string, message: string]; isFinal: boolean } | undefined {
-  if (found.type !== "owned") return undefined;
+  // The processes of a Pod that is saved have ended, but continue in the next one.
+  if (found.type !== "owned" || isBeingSaved(found.pod)) return undefined;
   const known = terminal[found.pod.status?.phase ?? ""];
   if (known === undefined) return undefined;
   if (recoveryOf(found.pod) === undefined) return { verdict: known, isFinal: true };
@@ -113,11 +153,12 @@ function ready(findings: Findings): Verdict {
 }
 
 function readyWithoutErrors(findings: Findings): Verdict {
-  const { sleep, found, service } = findings;
+  const { sleep, found, service, blocked } = findings;
   const say = (status: ConditionStatus, reason: string, message: string) => verdict("Ready", status, reason, message);
   if (sleep !== undefined) {
     return say("False", "SandboxSuspended", found.type === "none" ? "Sandbox is suspended" : "Sandbox is suspending");
   }
+  if (blocked !== undefined) return say("False", blocked.reason, adaptMessage(blocked.message));
   const ended = end(findings);
   if (ended !== undefined) return say("False", ...ended.verdict);
   const pod = podReadiness(found.type === "owned" ? found.pod : undefined);
@@ -132,6 +173,7 @@ function podReadiness(pod: Pod | undefined): { ok: boolean; message: string } {
   if (pod === undefined) return { ok: false, message: "Pod does not exist" };
   // It may still answer for a while, but requests sent to it now are lost.
   if (isTerminating(pod)) return { ok: false, message: "Pod is terminating" };
+  if (isBeingSaved(pod)) return { ok: false, message: "Pod is being saved" };
   const { phase, conditions, podIPs } = pod.status ?? {};
   if (phase !== "Running") return { ok: false, message: `Pod exists with phase: ${phase ?? ""}` };
   if (!isConditionTrue(conditions, "Ready")) return { ok: false, message: "Pod is Running but not Ready" };

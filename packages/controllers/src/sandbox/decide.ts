@@ -1,14 +1,22 @@
-import { findCondition, type Sandbox, type SandboxStatus, sleepReason } from "@agent-sandbox/api";
+import {
+  findCondition,
+  type Sandbox,
+  type SandboxStatus,
+  type SuspensionStatus,
+  semanticEqual,
+  sleepReason,
+} from "@agent-sandbox/api";
 import type { Decision as EngineDecision, EventRecord } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
 import type { Action } from "./action.ts";
 import type { Findings } from "./conditions.ts";
 import { expire, shutdownAt } from "./expiry.ts";
-import { deleteInMs, suspendInMs } from "./idle.ts";
+import { deleteInMs } from "./idle.ts";
 import { type FoundPod, findPod, type Observed, type Snapshot } from "./observed.ts";
 import { runPod, stopPod } from "./pod-step.ts";
 import { serviceStep } from "./service.ts";
 import type { Settings } from "./settings.ts";
+import { forgetOldSnapshot, planSleep } from "./sleep-plan.ts";
 import { specProblem } from "./spec-problem.ts";
 import { statesOf } from "./states.ts";
 import { firstStatusWaitMs, statusOf, statusWaitMs } from "./status.ts";
@@ -58,33 +66,62 @@ function invalid(observed: Observed, problem: string, now: number, settings: Set
   const found = findPod(observed);
   const service = { isRequired: false, exists: sandbox.status?.service !== undefined };
   const sleep = sleepReason(observed.sandbox);
-  const findings = { sandbox, sleep, found, service, podProblem: undefined, failures, otherProblems: [problem] };
+  const { suspension } = sandbox.status ?? {};
+  const findings = {
+    sandbox,
+    sleep,
+    suspension,
+    found,
+    service,
+    podProblem: undefined,
+    failures,
+    otherProblems: [problem],
+  };
   return { actions: [], status: statusOf(findings, now, settings.clusterDomain) };
 }
 
-function keep(observed: Observed, now: number, settings: Settings): Verdict {
-  const found = findPod(observed);
-  const suspendIn = suspendInMs(observed);
-  // The status says that the Sandbox is idle, at the version that was observed, before the Pod is deleted: later activity wins.
-  const becomesIdle = suspendIn === 0;
-  const sleep = becomesIdle ? "idle" : sleepReason(observed.sandbox);
+function keep(seen: Observed, now: number, settings: Settings): Verdict {
+  const known = { ...seen, sandbox: forgetOldSnapshot(seen.sandbox) };
+  const found = findPod(known);
+  const plan = planSleep(known, found, { settings, now });
+  const { sleep, becomesIdle, suspension } = plan;
+  const observed = withSuspension(known, suspension);
   const volumes = volumeClaimStep(observed);
-  const pod = sleep === undefined ? runPod(observed, found, settings) : stopPod(observed, found);
+  const pod = sleep === undefined ? runPod(observed, found, settings) : stopPod(observed, found, plan.step);
   const hasSeveral = found.type === "several" && sleep === undefined;
   const service = hasSeveral ? { actions: [], isRequired: false, exists: false } : serviceStep(observed);
   const otherProblems = [volumes.problem, service.problem].filter((problem) => problem !== undefined);
   const { sandbox, failures } = observed;
-  const findings: Findings = { sandbox, sleep, found, service, podProblem: pod.problem, otherProblems, failures };
+  const findings: Findings = {
+    sandbox,
+    ...plan,
+    found,
+    service,
+    podProblem: pod.problem,
+    ...(pod.blocked && { blocked: pod.blocked }),
+    otherProblems,
+    failures,
+  };
   const status = statusOf(findings, now, settings.clusterDomain);
-  const waitMs =
-    firstStatusWaitMs(sandbox, status, observed.watched) || statusWaitMs(sandbox.status, status, observed.watched);
+  const before = seen.sandbox.status;
+  const waitMs = firstStatusWaitMs(sandbox, status, observed.watched) || statusWaitMs(before, status, observed.watched);
+  // The status says what the suspension keeps, at the version that was observed, before the Pod is deleted: the image is never lost.
+  const isRecorded = semanticEqual(before?.suspension, suspension, ["suspension"]);
+  const podActions = becomesIdle ? [] : pod.actions.filter((action) => isRecorded || action.do !== "delete");
+  const isHeldBack = becomesIdle || podActions.length < pod.actions.length;
   const verdict = {
-    actions: [...volumes.actions, ...(becomesIdle ? [] : pod.actions), ...service.actions],
+    actions: [...volumes.actions, ...podActions, ...service.actions],
     status,
     ...(waitMs > 0 && { statusDueAt: now + waitMs }),
     events: hasSeveral ? severalPodsEvents(sandbox, found) : [],
   };
-  return withRequeue(verdict, [addMs(now, suspendIn), addMs(now, pod.waitMs)]);
+  return withRequeue(verdict, [isHeldBack ? now : undefined, addMs(now, plan.idleInMs), addMs(now, pod.waitMs)]);
+}
+
+function withSuspension(observed: Observed, suspension: SuspensionStatus | undefined): Observed {
+  const { sandbox } = observed;
+  if (suspension === undefined || suspension === sandbox.status?.suspension) return observed;
+  return { ...observed, sandbox: { ...sandbox, status: { ...sandbox.status, suspension } } };
 }
 
 /** None while the status already reports it. */

@@ -7,13 +7,18 @@ import {
   sandboxes,
 } from "@agent-sandbox/api";
 import { podMetadata } from "./pod-metadata.ts";
+import { type Source, stateAnnotations } from "./pod-source.ts";
 import { restartCountAnnotation } from "./recovery.ts";
 import { injectRuntime } from "./runtime-injection.ts";
 import type { Settings } from "./settings.ts";
 import { claimTemplates } from "./volume-claims.ts";
 
 /** The Pod to create for a Sandbox. Its name, and so its hostname, is the Sandbox's. */
-export function desiredPod(sandbox: Sandbox, settings: Settings, restartCount = 0): Pod {
+export function desiredPod(
+  sandbox: Sandbox,
+  settings: Settings,
+  { source, restartCount = 0 }: { readonly source: Source; readonly restartCount?: number },
+): Pod {
   const { name = "", namespace = "" } = sandbox.metadata;
   const { labels, annotations } = podMetadata(sandbox, settings);
   return {
@@ -23,7 +28,11 @@ export function desiredPod(sandbox: Sandbox, settings: Settings, restartCount = 
       name,
       namespace,
       labels,
-      annotations: { ...annotations, ...(restartCount > 0 && { [restartCountAnnotation]: String(restartCount) }) },
+      annotations: {
+        ...annotations,
+        ...stateAnnotations(sandbox, source),
+        ...(restartCount > 0 && { [restartCountAnnotation]: String(restartCount) }),
+      },
       ownerReferences: [controllerReference(sandboxes, sandbox)],
     },
     spec: podSpec(sandbox, settings),

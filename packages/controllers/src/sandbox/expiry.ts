@@ -34,7 +34,10 @@ export function expire(observed: Observed, now: number): Verdict {
   }
   const children = childRemoval(observed);
   if (sandbox.spec.shutdownPolicy === "Delete") return { actions: [...children, { do: "delete-sandbox" }] };
-  return { actions: children, status: observed.failures.length > 0 ? undefined : { conditions } };
+  // Saved memory can be continued if the shutdown time is moved.
+  const { suspension } = sandbox.status ?? {};
+  const status = { ...(suspension && { suspension }), conditions };
+  return { actions: children, status: observed.failures.length > 0 ? undefined : status };
 }
 
 function expiredConditions(sandbox: Sandbox, now: number) {

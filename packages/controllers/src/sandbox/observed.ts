@@ -4,6 +4,7 @@ import {
   type PersistentVolumeClaim,
   type Pod,
   type Sandbox,
+  type SandboxSnapshot,
   type Service,
 } from "@agent-sandbox/api";
 import type { Step } from "./action.ts";
@@ -31,6 +32,8 @@ export interface Observed {
   readonly service: Service | undefined;
   /** Other Sandboxes of the namespace whose names have the same hash. */
   readonly twins?: readonly Sandbox[];
+  /** The snapshot that the Sandbox is still to be restored from, if it exists. */
+  readonly snapshot?: SandboxSnapshot | undefined;
   readonly watched: Watched;
   /** Actions of this pass that failed. */
   readonly failures: readonly Failure[];

@@ -51,7 +51,10 @@ export function podMetadata(sandbox: Sandbox, settings: Settings, present: Pod["
   for (const [key, value] of systemLabels(sandbox)) setOrDelete(labels.entries, key, value);
   setOrDelete(annotations.entries, propagatedLabelsAnnotation, labels.tracked);
   setOrDelete(annotations.entries, propagatedAnnotationsAnnotation, annotations.tracked);
-  if (settings.keepRootFilesystem) annotations.entries.set(keepRootfsAnnotation, sandbox.metadata.uid ?? "");
+  if (settings.keepRootFilesystem) {
+    const isKept = sandbox.spec.suspendPolicy?.depth !== "Volumes";
+    setOrDelete(annotations.entries, keepRootfsAnnotation, isKept ? sandbox.metadata.uid : undefined);
+  }
   return { labels: Object.fromEntries(labels.entries), annotations: Object.fromEntries(annotations.entries) };
 }
 

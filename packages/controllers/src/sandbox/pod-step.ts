@@ -4,21 +4,28 @@ import {
   type Pod,
   podNameAnnotation,
   type Sandbox,
+  saveAnnotation,
   trackedPodName,
 } from "@agent-sandbox/api";
 import { type Action, targetOf } from "./action.ts";
 import { adoptedReferences, standingOf, strangerProblem } from "./adoption.ts";
+import type { Shortfall } from "./depth.ts";
 import { desiredPod } from "./desired-pod.ts";
 import { podTwinProblem } from "./name-twin.ts";
 import { type FoundPod, isTerminating, type Observed } from "./observed.ts";
 import { podMetadataPatch } from "./pod-metadata.ts";
+import { sourceOf } from "./pod-source.ts";
 import { recoveryOf } from "./recovery.ts";
+import { isFailedAttempt, restoreRefusal } from "./restoration.ts";
 import { injectionProblem } from "./runtime-injection.ts";
 import type { Settings } from "./settings.ts";
+import { awaitsSave, isSaved, isSaveRequested, type SuspensionStep } from "./suspension.ts";
 
 export interface PodFinding {
   readonly actions: readonly Action[];
   readonly problem?: string;
+  /** Why there is no usable Pod although nothing failed: its saved state is missing or cannot be restored. */
+  readonly blocked?: Shortfall;
   /** How long until there is something to do. */
   readonly waitMs?: number;
 }
@@ -26,10 +33,10 @@ export interface PodFinding {
 const nothing: PodFinding = { actions: [] };
 
 /** A suspended Sandbox has no Pod. A Pod that it does not control is left alone. */
-export function stopPod({ sandbox }: Observed, found: FoundPod): PodFinding {
+export function stopPod({ sandbox }: Observed, found: FoundPod, step?: SuspensionStep): PodFinding {
   switch (found.type) {
     case "owned":
-      return { actions: removal([found.pod]) };
+      return { actions: suspension(sandbox, found.pod, step) };
     case "several":
       return { actions: removal(found.pods) };
     case "other":
@@ -40,6 +47,23 @@ export function stopPod({ sandbox }: Observed, found: FoundPod): PodFinding {
   }
 }
 
+function suspension(sandbox: Sandbox, pod: Pod, step: SuspensionStep | undefined): Action[] {
+  switch (step?.type) {
+    case "save":
+      return [saveRequest(pod, String(sandbox.status?.suspension?.epoch ?? 0))];
+    case "wait":
+      return [];
+    default:
+      return removal([pod]);
+  }
+}
+
+/** Null withdraws the request. */
+function saveRequest(pod: Pod, epoch: string | null): Action {
+  const body = { metadata: { annotations: { [saveAnnotation]: epoch } } };
+  return { do: "patch", child: "pod", target: targetOf(pod, { locked: false }), body };
+}
+
 /** A running Sandbox has exactly one Pod. */
 export function runPod(observed: Observed, found: FoundPod, settings: Settings): PodFinding {
   switch (found.type) {
@@ -47,7 +71,7 @@ export function runPod(observed: Observed, found: FoundPod, settings: Settings):
       return nothing;
     case "none": {
       const problem = podTwinProblem(observed);
-      return problem === undefined ? creation(observed.sandbox, settings) : { actions: [], problem };
+      return problem === undefined ? creation(observed, settings) : { actions: [], problem };
     }
     case "other":
       return adoption(observed.sandbox, found.pod, settings);
@@ -63,8 +87,12 @@ export function removal(pods: readonly Pod[]): Action[] {
     .map((pod) => ({ do: "delete", child: "pod", target: targetOf(pod, { locked: false }) }));
 }
 
-function creation(sandbox: Sandbox, settings: Settings, restartCount = 0): PodFinding {
-  const create: Action = { do: "create", child: "pod", object: desiredPod(sandbox, settings, restartCount) };
+function creation(observed: Observed, settings: Settings, restartCount = 0): PodFinding {
+  const { sandbox } = observed;
+  const source = sourceOf(observed);
+  if (source.type === "blocked") return { actions: [], blocked: source };
+  const object = desiredPod(sandbox, settings, { source, restartCount });
+  const create: Action = { do: "create", child: "pod", object };
   if (blueprintChoices(sandbox.spec).runtime !== "Injected") return { actions: [create] };
   const problem = injectionProblem(sandbox, settings.runtime);
   return problem === undefined ? { actions: [{ do: "ensure-token" }, create] } : { actions: [], problem };
@@ -84,10 +112,13 @@ function adoption(sandbox: Sandbox, pod: Pod, settings: Settings): PodFinding {
 function upkeep(observed: Observed, pod: Pod, settings: Settings): PodFinding {
   const { sandbox } = observed;
   if (isTerminating(pod)) return nothing;
+  if (isSaved(pod) || isFailedAttempt(observed, pod)) return { actions: removal([pod]) };
+  if (awaitsSave(pod)) return nothing;
+  if (isSaveRequested(pod)) return { actions: [saveRequest(pod, null)] };
   const recovery = recoveryOf(pod);
   if (recovery !== undefined) {
     const waitMs = Math.max(0, recovery.delayMs - (observed.watched.failed ?? 0));
-    return waitMs > 0 ? { actions: [], waitMs } : replacement(sandbox, pod, settings);
+    return waitMs > 0 ? { actions: [], waitMs } : replacement(observed, pod, settings);
   }
   const name = pod.metadata?.name ?? "";
   const isTracked = sandbox.metadata.annotations?.[podNameAnnotation] === name;
@@ -95,13 +126,14 @@ function upkeep(observed: Observed, pod: Pod, settings: Settings): PodFinding {
   const isObvious = isPoolMember(sandbox) && trackedPodName(sandbox) === name;
   const tracked = isTracked || isObvious ? [] : track(sandbox, name);
   const { actions, ...rest } = metadataUpkeep(observed, pod, settings);
-  return { actions: [...actions, ...tracked], ...rest };
+  const blocked = restoreRefusal(sandbox, pod);
+  return { actions: [...actions, ...tracked], ...rest, ...(blocked && { blocked }) };
 }
 
 /** Deletes and creates in one step, so that the new Pod carries the number of failures before it. */
-function replacement(sandbox: Sandbox, pod: Pod, settings: Settings): PodFinding {
-  const { actions, problem } = creation(sandbox, settings, recoveryOf(pod)?.restartCount);
-  if (problem !== undefined) return { actions: [], problem };
+function replacement(observed: Observed, pod: Pod, settings: Settings): PodFinding {
+  const { actions, ...obstacles } = creation(observed, settings, recoveryOf(pod)?.restartCount);
+  if (actions.length === 0) return { actions, ...obstacles };
   return { actions: [{ do: "delete", child: "pod", target: targetOf(pod, { locked: true }) }, ...actions] };
 }
 

@@ -43,13 +43,16 @@ export function statusOf(findings: Findings, now: number, clusterDomain: string)
     ...(addresses.length > 0 && { podIPs: addresses }),
     ...(pod?.spec?.nodeName && { nodeName: pod.spec.nodeName }),
     ...(activity && { lastActivityTime: activity }),
+    ...(findings.suspension && { suspension: findings.suspension }),
     conditions: conditionsOf(findings, before, now),
   };
 }
 
 function conditionsOf(findings: Findings, before: readonly Condition[] | undefined, now: number): Condition[] {
   const reported = verdicts(findings);
-  const absent = ["Finished", "PodScheduled"].filter((type) => !reported.some((verdict) => verdict.type === type));
+  const absent = ["Finished", "PodScheduled", "Restored"].filter(
+    (type) => !reported.some((verdict) => verdict.type === type),
+  );
   const remaining = absent.reduce<Condition[]>(removeCondition, [...(before ?? [])]);
   return reported.reduce((list, verdict) => setCondition(list, verdict, now), remaining);
 }
