@@ -11,4 +11,11 @@ export {
   wakeChange,
 } from "./record-activity.ts";
 export { suspensionRefusal } from "./refusal.ts";
-export { hasNewActivity, type SleepReason, sleepReason, type WakeBy, wakeBy } from "./sleep.ts";
+export {
+  connectionsKeepAwake,
+  hasNewActivity,
+  type SleepReason,
+  sleepReason,
+  type WakeBy,
+  wakeBy,
+} from "./sleep.ts";

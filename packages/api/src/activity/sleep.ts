@@ -31,6 +31,11 @@ export function hasNewActivity(sandbox: Sandbox): boolean {
   return activity !== undefined && compareTimes(activity, sandbox.status?.lastActivityTime ?? "") !== 0;
 }
 
+/** Whether an open connection without traffic counts as use of the Sandbox. One to a Sandbox that is asleep never does. */
+export function connectionsKeepAwake(sandbox: Sandbox): boolean {
+  return blueprintChoices(sandbox.spec).idleConnections === "KeepAwake" && sleepReason(sandbox) === undefined;
+}
+
 /** How traffic may wake a sleeping Sandbox; undefined: it is awake, or traffic may not wake it. */
 export function wakeBy(sandbox: Sandbox): WakeBy | undefined {
   switch (sleepReason(sandbox)) {

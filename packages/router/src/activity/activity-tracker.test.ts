@@ -1,10 +1,11 @@
 import { lastActivityAnnotation, type Sandbox, sandboxes } from "@agent-sandbox/api";
 import { createClient, silentLogger } from "@agent-sandbox/kube";
 import { MemoryApiServer, VirtualClock } from "@agent-sandbox/kube/testing";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ActivityTracker } from "./activity-tracker.ts";
 
 const minute = 60_000;
+type IdlePolicy = NonNullable<Sandbox["spec"]["idlePolicy"]>;
 
 async function setUp(idlePolicy: Sandbox["spec"]["idlePolicy"]) {
   const clock = new VirtualClock();
@@ -44,6 +45,69 @@ test("counts an open connection as use although nothing is sent", async () => {
   await clock.advance(10 * minute);
   expect(writes()).toBe(12);
   expect(tracker.size).toBe(0);
+});
+
+test.for<[string, IdlePolicy, number]>([
+  ["counts", { suspendAfterSeconds: 240 }, 11],
+  ["counts", { suspendAfterSeconds: 240, connections: "KeepAwake" }, 11],
+  ["does not count", { suspendAfterSeconds: 240, connections: "MaySleep" }, 1],
+])("a silent connection %s as use with the policy %j", async ([, policy, expected]) => {
+  const { clock, tracker, writes, sandbox } = await setUp(policy);
+  const connection = tracker.begin(sandbox);
+  connection.becomeConnection();
+  await clock.advance(10 * minute + 1);
+  expect(writes()).toBe(expected);
+});
+
+describe("a silent connection that does not count as use", () => {
+  const maySleep = { suspendAfterSeconds: 240, connections: "MaySleep" } as const;
+  const key = { namespace: "default", name: "box" };
+
+  test("counts when something is transferred", async () => {
+    const { clock, tracker, writes, written, sandbox } = await setUp(maySleep);
+    using connection = tracker.begin(sandbox);
+    connection.becomeConnection();
+    await clock.advance(10 * minute);
+    connection.touch();
+    await clock.advance(1);
+    expect(Date.parse(written() ?? "")).toBe(clock.date() - 1);
+    await clock.advance(10 * minute);
+    expect(writes()).toBe(2);
+  });
+
+  test("is not recorded when it ends, which would wake a sandbox that is asleep, and is forgotten", async () => {
+    const { clock, tracker, writes, sandbox } = await setUp(maySleep);
+    const connection = tracker.begin(sandbox);
+    connection.becomeConnection();
+    await clock.advance(10 * minute);
+    connection[Symbol.dispose]();
+    await clock.advance(10 * minute);
+    expect([writes(), tracker.size]).toEqual([1, 0]);
+  });
+
+  test("counts again when the policy changes", async () => {
+    const { clock, server, tracker, writes, sandbox } = await setUp(maySleep);
+    using connection = tracker.begin(sandbox);
+    connection.becomeConnection();
+    await clock.advance(10 * minute);
+    const patch = { type: "merge", body: { spec: { idlePolicy: { connections: "KeepAwake" } } } } as const;
+    await createClient(server).patch(sandboxes, key, patch);
+    const before = writes();
+    tracker.changed(sandbox.metadata.uid ?? "");
+    await clock.advance(2 * minute + 1);
+    expect(writes() - before).toBe(3);
+  });
+
+  test("does not keep a sandbox in use that its author suspended, whatever the policy", async () => {
+    const { clock, server, tracker, writes, sandbox } = await setUp({ suspendAfterSeconds: 240 });
+    using connection = tracker.begin(sandbox);
+    connection.becomeConnection();
+    await clock.advance(1);
+    await createClient(server).patch(sandboxes, key, { type: "merge", body: { spec: { operatingMode: "Suspended" } } });
+    const before = writes();
+    await clock.advance(10 * minute);
+    expect(writes() - before).toBe(0);
+  });
 });
 
 test("writes the last use even when it fell within a quarter that had its write", async () => {

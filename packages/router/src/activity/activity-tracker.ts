@@ -1,4 +1,4 @@
-import { activityChange, decideRecord, type Sandbox, sandboxes } from "@agent-sandbox/api";
+import { activityChange, connectionsKeepAwake, decideRecord, type Sandbox, sandboxes } from "@agent-sandbox/api";
 import { type Client, isReason, type Logger, objectKey, type Scheduler } from "@agent-sandbox/kube";
 
 export interface ActivityTrackerOptions {
@@ -9,10 +9,20 @@ export interface ActivityTrackerOptions {
   readonly sandboxByUid: (uid: string) => Sandbox | undefined;
 }
 
+/** One use of a Sandbox. It ends when it is disposed. */
+export interface SandboxUse extends Disposable {
+  /** From now on it is an open connection. Whether that counts while it is silent is a matter of the Sandbox's idle policy. */
+  becomeConnection(): void;
+  /** Something was transferred. */
+  touch(): void;
+}
+
 interface Entry {
   readonly uid: string;
-  /** How many connections and sessions are open. */
-  open: number;
+  /** How many requests and sessions are in progress. */
+  requests: number;
+  /** How many connections are open. */
+  connections: number;
   lastMs: number;
   recordedMs: number | undefined;
   /** While it is set, nothing needs to be done for this Sandbox before it fires. */
@@ -24,8 +34,9 @@ const afterFailureMs = 1000;
 const keptAfterRecordMs = 10_000;
 
 /**
- * Tracks which Sandboxes are in use and records it in their `last-activity` annotation before they count as idle. An open
- * connection counts as use even if no data is sent.
+ * Tracks which Sandboxes are in use and records it in their `last-activity` annotation before they count as idle. A request
+ * counts until its response is complete. An open connection counts as well, also without traffic, unless the Sandbox's idle
+ * policy says `connections: MaySleep`.
  */
 export class ActivityTracker implements Disposable {
   readonly #options: ActivityTrackerOptions;
@@ -41,18 +52,25 @@ export class ActivityTracker implements Disposable {
   }
 
   /** Counts the Sandbox as used until the result is disposed. */
-  begin(sandbox: Sandbox): Disposable {
+  begin(sandbox: Sandbox): SandboxUse {
     const entry = this.#entryOf(sandbox);
-    entry.open += 1;
+    let kind: "requests" | "connections" | undefined = "requests";
+    entry.requests += 1;
     this.#used(entry);
-    let isOpen = true;
+    const become = (next: typeof kind): void => {
+      if (kind === undefined || kind === next) return;
+      // The end of a use counts too, except for a connection that was silent and did not count.
+      const wasUsed = isInUse(entry, this.#options.sandboxByUid(entry.uid));
+      entry[kind] -= 1;
+      kind = next;
+      if (next !== undefined) entry[next] += 1;
+      if (wasUsed) this.#used(entry);
+      else if (entry.timer === undefined) this.#check(entry);
+    };
     return {
-      [Symbol.dispose]: () => {
-        if (!isOpen) return;
-        isOpen = false;
-        entry.open -= 1;
-        this.#used(entry);
-      },
+      becomeConnection: () => become("connections"),
+      touch: () => this.#used(entry),
+      [Symbol.dispose]: () => become(undefined),
     };
   }
 
@@ -78,7 +96,8 @@ export class ActivityTracker implements Disposable {
   /** When this process last observed activity of the Sandbox; undefined: never. */
   lastMs(uid: string): number | undefined {
     const entry = this.#entries.get(uid);
-    return entry?.open ? this.#options.scheduler.date() : entry?.lastMs;
+    if (entry === undefined) return undefined;
+    return isInUse(entry, this.#options.sandboxByUid(uid)) ? this.#options.scheduler.date() : entry.lastMs;
   }
 
   [Symbol.dispose](): void {
@@ -90,7 +109,7 @@ export class ActivityTracker implements Disposable {
     const known = this.#entries.get(uid);
     if (known !== undefined) return known;
     const lastMs = this.#options.scheduler.date();
-    const entry = { uid, open: 0, lastMs, recordedMs: undefined, timer: undefined };
+    const entry = { uid, requests: 0, connections: 0, lastMs, recordedMs: undefined, timer: undefined };
     this.#entries.set(uid, entry);
     return entry;
   }
@@ -103,16 +122,16 @@ export class ActivityTracker implements Disposable {
   #check(entry: Entry): void {
     const { scheduler, sandboxByUid } = this.#options;
     const now = scheduler.date();
-    const isOpen = entry.open > 0;
     const sandbox = sandboxByUid(entry.uid);
-    const observed = { lastMs: isOpen ? now : entry.lastMs, recordedMs: entry.recordedMs };
+    const isUsed = isInUse(entry, sandbox);
+    const observed = { lastMs: isUsed ? now : entry.lastMs, recordedMs: entry.recordedMs };
     const decision = sandbox && decideRecord(sandbox, observed, now);
     if (sandbox === undefined || decision === undefined) {
-      if (!isOpen) this.#entries.delete(entry.uid);
+      this.#forget(entry);
     } else if (decision.record) {
       this.#checkAfter(entry, callLimitMs);
       void this.#record(entry, sandbox, now);
-    } else if (isOpen || entry.lastMs > (entry.recordedMs ?? 0)) {
+    } else if (isUsed || entry.lastMs > (entry.recordedMs ?? 0)) {
       this.#checkAfter(entry, decision.checkAtMs - now);
     } else {
       this.#forgetLater(entry, now);
@@ -123,7 +142,12 @@ export class ActivityTracker implements Disposable {
   #forgetLater(entry: Entry, now: number): void {
     const keptUntilMs = (entry.recordedMs ?? 0) + keptAfterRecordMs;
     if (keptUntilMs > now) this.#checkAfter(entry, keptUntilMs - now);
-    else this.#entries.delete(entry.uid);
+    else this.#forget(entry);
+  }
+
+  /** While something is open the entry stays, without a timer: a transfer or a change of the Sandbox starts the next check. */
+  #forget(entry: Entry): void {
+    if (entry.requests + entry.connections === 0) this.#entries.delete(entry.uid);
   }
 
   #checkAfter(entry: Entry, delayMs: number): void {
@@ -150,4 +174,8 @@ export class ActivityTracker implements Disposable {
       if (this.#entries.get(uid) === entry) this.#checkAfter(entry, afterFailureMs);
     }
   }
+}
+
+function isInUse({ requests, connections }: Entry, sandbox: Sandbox | undefined): boolean {
+  return requests > 0 || (connections > 0 && (sandbox === undefined || connectionsKeepAwake(sandbox)));
 }
