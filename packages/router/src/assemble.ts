@@ -37,6 +37,7 @@ import {
   defaultMaxHeaderBytes,
   defaultMaxQueuedBytes,
   defaultRetries,
+  defaultSleeping,
   defaultWaiting,
   type RouterOptions,
 } from "./router-options.ts";
@@ -46,6 +47,7 @@ import { watchFiles } from "./tls/watch-files.ts";
 import { UpstreamConnector } from "./upstream/connector.ts";
 import { Dialer } from "./upstream/dialer.ts";
 import { GrpcSessions } from "./upstream/grpc-sessions.ts";
+import { PodContinuity } from "./upstream/pod-continuity.ts";
 import { PodIdentity } from "./upstream/pod-identity.ts";
 import { RuntimeTokens } from "./upstream/runtime-tokens.ts";
 import { UpstreamHeaders } from "./upstream/upstream-headers.ts";
@@ -75,7 +77,7 @@ export function assemble(options: RouterOptions, stack: AsyncDisposableStack): P
   const metrics = new Metrics(options.build ?? { version: "dev", commit: "unknown" });
   const telemetry = new RequestTelemetry({ metrics, log, accessLog, tracer });
   const cluster = assembleCluster(options, metrics, stack);
-  const upstream = assembleUpstream(options, cluster, stack);
+  const upstream = assembleUpstream(options, cluster, metrics, stack);
   const { directory, waiter, activity, connector } = cluster;
   const { dial, splices, runtimeTokens, backlog } = upstream;
   const auth = assembleAuth(options, directory, stack);
@@ -144,13 +146,14 @@ function assembleCluster(options: RouterOptions, metrics: Metrics, stack: AsyncD
   metrics.waitingFrom(() => queue.count);
   const sessions = new SandboxSessions({ directory, activity, queue, waker, scheduler, holdMs });
   const connector = new UpstreamConnector({ waiter, metrics, scheduler, retries });
-  return { directory, activity, waiter, sessions, connector };
+  return { directory, activity, waiter, waker, queue, sessions, connector };
 }
 
 /** The connections to pods. */
 function assembleUpstream(
   options: RouterOptions,
-  { directory, activity, waiter }: Cluster,
+  { directory, activity, waiter, waker, queue }: Cluster,
+  metrics: Metrics,
   stack: AsyncDisposableStack,
 ) {
   const { client, scheduler = systemScheduler, log = silentLogger, dialMs: timeoutMs = 5000 } = options;
@@ -158,22 +161,21 @@ function assembleUpstream(
   const identity = new PodIdentity(client);
   const dialer = new Dialer({
     confirms: (target) => identity.confirms(target),
-    onGone: (podUid) => directory.markGone(podUid),
+    onGone: (target) => directory.markGone(target),
     timeoutMs,
   });
   const dial = dialer.dial.bind(dialer);
   const maxHeaderBytes = options.maxHeaderBytes ?? defaultMaxHeaderBytes;
   const pool = stack.use(new UpstreamPool({ dial, idlePerTarget: 256, idleTotal: 2048, maxHeaderBytes, backlog }));
   const sessions = stack.use(new GrpcSessions({ dial }));
-  const splices = new Splices(backlog);
+  const continuity = stack.use(new PodContinuity(directory));
+  const limits = { ...defaultSleeping, ...options.sleeping };
+  const splices = new Splices({ backlog, continuity, directory, waker, queue, limits });
   stack.defer(() => splices.destroy());
-  stack.use(
-    directory.onPodGone((podUid) => {
-      pool.drop(podUid);
-      sessions.drop(podUid);
-      splices.drop(podUid);
-    }),
-  );
+  continuity.manageRequests(pool);
+  continuity.manageRequests(sessions);
+  continuity.manageStreams(splices);
+  metrics.sleepingFrom(() => splices.sleeping);
   const runtimeTokens = new RuntimeTokens({ client, now: () => scheduler.now() });
   stack.use(new RuntimeWatch({ directory, activity, waiter, pool, runtimeTokens, scheduler, log }));
   return { pool, sessions, splices, dial, runtimeTokens, backlog };

@@ -25,6 +25,8 @@ const statusByReason = {
   SandboxLimit: 503,
   SandboxStarting: 503,
   SandboxFinished: 503,
+  /** The sandbox was stopped, or resumed without its memory, which ended its open connections. */
+  SandboxStopped: 503,
   SandboxCrashing: 503,
   Unschedulable: 503,
   ImageUnavailable: 503,

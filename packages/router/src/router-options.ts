@@ -2,6 +2,7 @@ import type { ListenAddress } from "@agent-sandbox/api";
 import type { Client, Informers, Logger, Scheduler } from "@agent-sandbox/kube";
 import type { Tracer } from "@opentelemetry/api";
 import type { Keyring } from "./auth/keyring.ts";
+import type { SleepingLimits } from "./proxy/pod-splices.ts";
 import type { Limits } from "./request/concurrency-limits.ts";
 import type { TlsFiles } from "./tls/certificates.ts";
 import type { RetryOptions } from "./upstream/connector.ts";
@@ -75,6 +76,8 @@ export interface RouterOptions {
   readonly maxConnections?: number;
   readonly limits?: Partial<Limits>;
   readonly waiting?: Partial<WaitLimits>;
+  /** Connections that are kept while their sandbox is asleep. */
+  readonly sleeping?: Partial<SleepingLimits>;
   readonly retries?: Partial<RetryOptions>;
   readonly accessLog?: boolean;
   readonly tracer?: Tracer;
@@ -101,5 +104,8 @@ export const defaultLimits: Limits = { perSandbox: 2000, perCaller: 1000, connec
  * hence 128 MiB.
  */
 export const defaultWaiting: WaitLimits = { perSandbox: 1000, total: 10_000, totalBytes: 128 * 2 ** 20 };
+
+/** Half of the connections that there may be, so that sleeping ones leave room for others. */
+export const defaultSleeping: SleepingLimits = { perSandbox: 1000, total: 10_000 };
 
 export const defaultRetries: RetryOptions = { max: 3, firstDelayMs: 200, maxDelayMs: 800, startingMs: 15_000 };

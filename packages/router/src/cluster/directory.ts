@@ -8,6 +8,7 @@ import {
   sandboxClaims,
   sandboxes,
   sandboxNameHashLabel,
+  suspendDepthAnnotation,
 } from "@agent-sandbox/api";
 import {
   controllerKey,
@@ -19,6 +20,7 @@ import {
 } from "@agent-sandbox/kube";
 import type { ClusterView } from "./resolve.ts";
 import { pods } from "./resources.ts";
+import type { Target } from "./target.ts";
 
 export interface DirectoryOptions {
   readonly informers: Informers;
@@ -51,6 +53,9 @@ const ownerOf = (pod: Pod): readonly string[] => {
   return isOwned ? [ownerIn(pod.metadata?.namespace, owner.uid)] : [];
 };
 
+/** `last`: the pod as it was last seen, if that is known. */
+export type PodGoneListener = (podUid: string, last: Pod | undefined) => void;
+
 /** Pods that a live read found gone before the watch reported it. Far fewer are expected at a time. */
 const maxGonePods = 10_000;
 
@@ -63,7 +68,7 @@ export class Directory implements ClusterView, Disposable {
   readonly #byOwner: Index<Pod>;
   readonly #gone = new Set<string>();
   readonly #waiting = new Map<string, Set<() => void>>();
-  readonly #onPodGone = new Set<(podUid: string) => void>();
+  readonly #onPodGone = new Set<PodGoneListener>();
   readonly #subscriptions = new DisposableStack();
   #version = 0;
 
@@ -120,15 +125,18 @@ export class Directory implements ClusterView, Disposable {
   }
 
   /** Ignores the pod from now on, because a live read found that it is gone or has another address. */
-  markGone(podUid: string): void {
+  markGone({ namespace, podName, podUid }: Pick<Target, "namespace" | "podName" | "podUid">): void {
     if (this.#gone.size >= maxGonePods) this.#gone.delete(this.#gone.values().next().value as string);
     this.#gone.add(podUid);
     this.#version += 1;
-    this.#notifyPodGone(podUid);
+    const pod = this.#pods.get(keyOf({ namespace, name: podName }));
+    // Whether the memory of such a pod was saved, only the watch can tell.
+    const maySave = pod?.metadata?.uid === podUid && pod.metadata?.annotations?.[suspendDepthAnnotation] === "Memory";
+    if (!maySave) this.#notifyPodGone(podUid, undefined);
   }
 
-  /** Calls the listener when a pod is gone and its connections must be closed. */
-  onPodGone(listener: (podUid: string) => void): Disposable {
+  /** Calls the listener when a pod is gone. */
+  onPodGone(listener: PodGoneListener): Disposable {
     this.#onPodGone.add(listener);
     return { [Symbol.dispose]: () => this.#onPodGone.delete(listener) };
   }
@@ -159,7 +167,7 @@ export class Directory implements ClusterView, Disposable {
     const uid = before?.metadata?.uid;
     if (uid !== undefined && after?.metadata?.uid !== uid) {
       this.#gone.delete(uid);
-      this.#notifyPodGone(uid);
+      this.#notifyPodGone(uid, before);
     }
     for (const pod of [before, after]) {
       const key = pod && controllerKey(pod, sandboxes);
@@ -167,7 +175,7 @@ export class Directory implements ClusterView, Disposable {
     }
   }
 
-  #notifyPodGone(podUid: string): void {
-    for (const listener of this.#onPodGone) listener(podUid);
+  #notifyPodGone(podUid: string, last: Pod | undefined): void {
+    for (const listener of this.#onPodGone) listener(podUid, last);
   }
 }

@@ -8,7 +8,7 @@ import {
 import type { Target } from "../cluster/target.ts";
 import type { Http2ResponseWriter } from "../http2/http2-response-writer.ts";
 import type { Cancellation } from "../request/cancellation.ts";
-import type { Exchange, Forwarder, Upstream } from "../request/exchange.ts";
+import type { Exchange, Forwarder, Upstream, UsedUpstream } from "../request/exchange.ts";
 import { grpcTrailers } from "../request/send-error.ts";
 import { asRouterError, RouterError } from "../router-error.ts";
 import type { GrpcSessions } from "../upstream/grpc-sessions.ts";
@@ -46,7 +46,7 @@ export class GrpcForwarder implements Forwarder<ClientHttp2Session> {
     return false;
   }
 
-  forward(exchange: Exchange, upstream: Upstream<ClientHttp2Session>, onDone: (error?: unknown) => void): void {
+  forward(exchange: Exchange, upstream: UsedUpstream<ClientHttp2Session>, onDone: (error?: unknown) => void): void {
     this.#forward(exchange, upstream).then(() => onDone(), onDone);
   }
 

@@ -1,6 +1,6 @@
 import type { Target } from "../cluster/target.ts";
 import type { UpstreamConnection } from "../http1/upstream-connection.ts";
-import type { Exchange, Forwarder, Upstream } from "../request/exchange.ts";
+import type { Exchange, Forwarder, Upstream, UsedUpstream } from "../request/exchange.ts";
 import type { RequestBody } from "../request/request-body.ts";
 import { Misdirected } from "../upstream/misdirected.ts";
 import type { RuntimeTokens } from "../upstream/runtime-tokens.ts";
@@ -40,7 +40,7 @@ export class HttpForwarder implements Forwarder<UpstreamConnection> {
 
   forward(
     exchange: Exchange,
-    { target, connection }: Upstream<UpstreamConnection>,
+    { target, connection }: UsedUpstream<UpstreamConnection>,
     onDone: (error?: unknown) => void,
   ): void {
     new ForwardedRequest(this.#options, exchange, { target, connection, onDone }).start();

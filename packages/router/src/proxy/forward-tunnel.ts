@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Target } from "../cluster/target.ts";
-import type { Exchange, Forwarder, Upstream } from "../request/exchange.ts";
+import type { Exchange, Forwarder, UsedUpstream } from "../request/exchange.ts";
 import type { SplicedClient, Splices } from "./splices.ts";
 import { abortStream } from "./stream-end.ts";
 
@@ -29,16 +29,16 @@ export class TunnelForwarder implements Forwarder<Socket> {
     return false;
   }
 
-  forward(exchange: Exchange, upstream: Upstream<Socket>, onDone: (error?: unknown) => void): void {
+  forward(exchange: Exchange, upstream: UsedUpstream<Socket>, onDone: (error?: unknown) => void): void {
     this.#forward(exchange, upstream).then(() => onDone(), onDone);
   }
 
   /** Settles when the tunnel is closed. */
-  join(client: SplicedClient, { target, connection }: Upstream<Socket>): Promise<void> {
-    return this.#options.splices.join(client, connection, target);
+  join(client: SplicedClient, { target, connection, use }: UsedUpstream<Socket>): Promise<void> {
+    return this.#options.splices.join(client, connection, { target, use });
   }
 
-  async #forward({ client, route, record }: Exchange, upstream: Upstream<Socket>): Promise<void> {
+  async #forward({ client, route, record }: Exchange, upstream: UsedUpstream<Socket>): Promise<void> {
     const { cancellation, upgrade } = client;
     if (upgrade === undefined) throw new Error("Cannot open a tunnel: the request asks for none");
     const { stream, early } = upgrade;

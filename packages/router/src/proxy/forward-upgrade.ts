@@ -3,7 +3,7 @@ import type { Target } from "../cluster/target.ts";
 import type { ResponseHeadText } from "../http1/parse-head.ts";
 import type { UpstreamConnection } from "../http1/upstream-connection.ts";
 import type { UpgradeRequest } from "../request/client-request.ts";
-import type { Exchange, Forwarder, Upstream } from "../request/exchange.ts";
+import type { Exchange, Forwarder, Upstream, UsedUpstream } from "../request/exchange.ts";
 import { RouterError } from "../router-error.ts";
 import { Misdirected } from "../upstream/misdirected.ts";
 import type { RuntimeTokens } from "../upstream/runtime-tokens.ts";
@@ -51,17 +51,17 @@ export class UpgradeForwarder implements Forwarder<UpstreamConnection> {
     return true;
   }
 
-  forward(exchange: Exchange, upstream: Upstream<UpstreamConnection>, onDone: (error?: unknown) => void): void {
+  forward(exchange: Exchange, upstream: UsedUpstream<UpstreamConnection>, onDone: (error?: unknown) => void): void {
     this.#forward(exchange, upstream).then(() => onDone(), onDone);
   }
 
-  async #forward(exchange: Exchange, { target, connection }: Upstream<UpstreamConnection>): Promise<void> {
+  async #forward(exchange: Exchange, { target, connection, use }: UsedUpstream<UpstreamConnection>): Promise<void> {
     const { upgrade } = exchange.client;
     if (upgrade === undefined) throw new Error("Cannot forward an upgrade: the request asks for none");
     try {
       const headers = await this.#options.headers.build(exchange, target);
       const switched = await this.#send(exchange, upgrade, { target, connection, headers });
-      if (switched !== undefined) await this.#join(exchange, upgrade, { ...switched, target });
+      if (switched !== undefined) await this.#join(exchange, upgrade, { ...switched, target, use });
     } catch (error) {
       if (error instanceof Misdirected) this.#options.pool.discard(target);
       throw error;
@@ -108,7 +108,7 @@ export class UpgradeForwarder implements Forwarder<UpstreamConnection> {
   async #join(
     { client: { cancellation }, route, record }: Exchange,
     upgrade: UpgradeRequest,
-    { head, socket, target }: Switched & { readonly target: Target },
+    { head, socket, target, use }: Switched & Pick<UsedUpstream<unknown>, "target" | "use">,
   ): Promise<void> {
     const { stream, early, protocol = "" } = upgrade;
     try {
@@ -120,7 +120,7 @@ export class UpgradeForwarder implements Forwarder<UpstreamConnection> {
     }
     cancellation.onCancel = () => abortStream(stream);
     const isWebSocket = protocol.toLowerCase() === "websocket";
-    await this.#options.splices.join({ stream, early, record }, socket, { ...target, isWebSocket });
+    await this.#options.splices.join({ stream, early, record }, socket, { target, use, isWebSocket });
   }
 }
 

@@ -1,54 +1,108 @@
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { RouterReason } from "../router-error.ts";
 import type { Backlog } from "./backlog.ts";
-import { abortStream, isFinished, wasReset } from "./stream-end.ts";
-import { goingAwayFrame, WebSocketFrames } from "./websocket-frames.ts";
+import { abortStream, endStream, isFinished, wasReset } from "./stream-end.ts";
+import { closeFrame, goingAwayFrame, WebSocketFrames } from "./websocket-frames.ts";
 
 export interface SpliceOptions {
   readonly backlog: Backlog;
   /** Called with the number of bytes sent to the client. */
   readonly onBytes?: (count: number) => void;
+  /** Called on every transfer while the sandbox is awake. */
+  readonly onTransfer?: () => void;
   readonly isWebSocket?: boolean;
+}
+
+/** Why the router closed a connection. The message is sent to clients of WebSockets. */
+export interface Closed {
+  readonly reason: RouterReason;
+  readonly message: string;
 }
 
 /**
  * Copies bytes between two streams in both directions. Either end may stop sending and still receive. If one end fails, so
  * does the other. Bytes that one end sent before it closed are still delivered to the other.
+ *
+ * While the sandbox is asleep, nothing is sent to it: what the client sends is held, and its end too. Memory is bounded,
+ * because a client with held bytes is not read any further.
  */
 export class Splice {
+  /** Called when the client has sent bytes that are held. */
+  onHeld: (() => void) | undefined;
   readonly #client: Duplex;
   readonly #sandbox: Duplex;
+  readonly #options: SpliceOptions;
   readonly #frames: WebSocketFrames | undefined;
-  readonly #ended = Promise.withResolvers<void>();
-  readonly #backlog: Backlog;
+  readonly #ended = Promise.withResolvers<Closed | undefined>();
+  readonly #released = Promise.withResolvers<void>();
   #isLeaving = false;
+  #isOver = false;
+  #isAsleep = false;
+  #held: Buffer[] = [];
+  /** How the client left while the sandbox was asleep. The sandbox is told when it is awake again. */
+  #left: "ended" | "failed" | undefined;
 
-  constructor(client: Duplex, sandbox: Duplex, { backlog, onBytes, isWebSocket = false }: SpliceOptions) {
-    this.#backlog = backlog;
+  constructor(client: Duplex, sandbox: Duplex, options: SpliceOptions) {
     this.#client = client;
     this.#sandbox = sandbox;
-    this.#frames = isWebSocket ? new WebSocketFrames() : undefined;
+    this.#options = options;
+    this.#frames = options.isWebSocket === true ? new WebSocketFrames() : undefined;
     for (const end of [client, sandbox]) {
       end.allowHalfOpen = true;
-      end.on("error", () => this.destroy());
+      end.on("error", () => this.#failed(end));
       end.on("close", () => this.#closed(end));
     }
-    sandbox.on("data", (chunk: Buffer) => {
-      onBytes?.(chunk.length);
-      this.#toCaller(chunk);
-    });
+    sandbox.on("data", (chunk: Buffer) => this.#toClient(chunk));
     sandbox.on("end", () => client.end());
+    sandbox.on("drain", () => this.#readClient());
     client.on("drain", () => sandbox.resume());
     client.on("end", () => this.#clientEnded());
-    client.pipe(sandbox, { end: false });
-    client.on("data", () => backlog.wrote(sandbox));
-    sandbox.resume();
-    if (client.destroyed || sandbox.destroyed) this.destroy();
-    else if (client.readableEnded) this.#clientEnded();
+    client.on("data", (chunk: Buffer) => this.#toSandbox(chunk));
   }
 
-  /** Resolves when both ends are closed or one has failed. */
-  get ended(): Promise<void> {
+  /** Starts to copy. `early` are bytes that the client has sent before. */
+  start(early: Buffer): void {
+    if (this.#client.destroyed || this.#sandbox.destroyed) return this.destroy();
+    this.#sandbox.resume();
+    if (early.length > 0) this.#toSandbox(early);
+    if (this.#client.readableEnded) this.#clientEnded();
+    else this.#readClient();
+  }
+
+  /** Resolves when both ends are closed or one has failed, with the reason if the router closed them. */
+  get ended(): Promise<Closed | undefined> {
     return this.#ended.promise;
+  }
+
+  /** Resolves when the connection to the sandbox is closed, which may be later than `ended` if the sandbox is asleep. */
+  get released(): Promise<void> {
+    return this.#released.promise;
+  }
+
+  /** Whether bytes of the client are held. */
+  get isHolding(): boolean {
+    return this.#held.length > 0;
+  }
+
+  /** Sends nothing to the sandbox until `wake` is called. */
+  sleep(): void {
+    this.#isAsleep = true;
+    // The kernel would take the silence of a sandbox that is not there for a broken connection.
+    if (this.#sandbox instanceof Socket) this.#sandbox.setKeepAlive(false);
+  }
+
+  /** Sends what was held. The sandbox has the state in which it fell asleep, so its end of the connection continues. */
+  wake(): void {
+    if (!this.#isAsleep) return;
+    this.#isAsleep = false;
+    if (this.#sandbox instanceof Socket) this.#sandbox.setKeepAlive(true);
+    if (this.#left === "failed") return this.#release();
+    const held = this.#held;
+    this.#held = [];
+    for (const chunk of held) this.#toSandbox(chunk);
+    if (this.#left === "ended") this.#sandbox.end();
+    else this.#readClient();
   }
 
   /** Sends a close frame to a WebSocket as soon as the current frame is complete. Does nothing for other protocols. */
@@ -57,26 +111,79 @@ export class Splice {
     if (this.#frames?.isBetween === true) this.#sendClose();
   }
 
+  /** Closes both ends, because the sandbox lost its end of the connection or cannot get the bytes. */
+  close(why: Closed): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#ended.resolve(why);
+    // 1012: service restart.
+    const mayTell = this.#frames?.isBetween === true && !this.#client.writableNeedDrain;
+    if (mayTell) endStream(this.#client, closeFrame(1012, why.message));
+    else abortStream(this.#client);
+    this.#release();
+  }
+
   destroy(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
     abortStream(this.#client);
+    this.#ended.resolve(undefined);
+    this.#release();
+  }
+
+  #release(): void {
+    this.#held = [];
     abortStream(this.#sandbox);
-    this.#ended.resolve();
+    this.#released.resolve();
+  }
+
+  /** A reset that is sent to a sandbox while it is asleep would be lost, so it is sent later. */
+  #failed(end: Duplex): void {
+    if (this.#isOver) return;
+    if (end !== this.#client || !this.#isAsleep) return this.destroy();
+    this.#left = "failed";
+    this.#held = [];
+    abortStream(this.#client);
+    this.#ended.resolve(undefined);
   }
 
   #clientEnded(): void {
-    if (wasReset(this.#client)) this.destroy();
+    if (wasReset(this.#client)) this.#failed(this.#client);
+    else if (this.#isAsleep) this.#left ??= "ended";
     else this.#sandbox.end();
   }
 
   #closed(end: Duplex): void {
-    if (!isFinished(end)) this.destroy();
-    else if (this.#client.closed && this.#sandbox.closed) this.#ended.resolve();
+    if (!isFinished(end)) return this.#failed(end);
+    if (!this.#client.closed || !this.#sandbox.closed) return;
+    this.#ended.resolve(undefined);
+    this.#released.resolve();
   }
 
-  #toCaller(chunk: Buffer): void {
+  #toSandbox(chunk: Buffer): void {
+    if (this.#isAsleep) {
+      this.#held.push(chunk);
+      this.#client.pause();
+      this.onHeld?.();
+      return;
+    }
+    this.#options.onTransfer?.();
+    if (!this.#sandbox.write(chunk)) this.#client.pause();
+    this.#options.backlog.wrote(this.#sandbox);
+  }
+
+  #readClient(): void {
+    if (!this.isHolding && !this.#sandbox.writableNeedDrain) this.#client.resume();
+  }
+
+  #toClient(chunk: Buffer): void {
+    const { backlog, onBytes, onTransfer } = this.#options;
+    onBytes?.(chunk.length);
+    // What a sandbox sends while it is being stopped must not wake it.
+    if (!this.#isAsleep) onTransfer?.();
     this.#frames?.take(chunk);
     if (!this.#client.write(chunk)) this.#sandbox.pause();
-    this.#backlog.wrote(this.#client);
+    backlog.wrote(this.#client);
     if (this.#isLeaving && this.#frames?.isBetween === true) this.#sendClose();
   }
 

@@ -1,7 +1,13 @@
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { FairShare } from "@agent-sandbox/kube";
+import type { SandboxUse } from "../activity/activity-tracker.ts";
+import type { Target } from "../cluster/target.ts";
 import type { EarlyBytes } from "../request/early-bytes.ts";
 import type { AccessRecord } from "../telemetry/access-record.ts";
+import type { PodConnections, PodContinuity } from "../upstream/pod-continuity.ts";
 import type { Backlog } from "./backlog.ts";
+import { PodSplices, type PodSplicesOptions, type SleepingLimits } from "./pod-splices.ts";
 import { Splice } from "./splice.ts";
 
 /** The client's end of a splice: its stream, the bytes that it sent before the splice, and its log record. */
@@ -11,20 +17,28 @@ export interface SplicedClient {
   readonly record: AccessRecord;
 }
 
+export interface SplicesOptions extends Pick<PodSplicesOptions, "directory" | "waker" | "queue"> {
+  readonly backlog: Backlog;
+  readonly continuity: PodContinuity;
+  readonly limits: SleepingLimits;
+}
+
 export interface JoinOptions {
-  readonly podUid: string;
-  readonly namespace: string;
+  readonly target: Target;
+  readonly use: SandboxUse;
   readonly isWebSocket?: boolean;
 }
 
-/** The spliced connections, so that they can be closed when their pod is gone or the router stops. */
-export class Splices {
-  readonly #byPod = new Map<string, Set<Splice>>();
-  readonly #backlog: Backlog;
+/** The spliced connections, so that they can be kept or closed when their pod is gone, and closed when the router stops. */
+export class Splices implements PodConnections {
+  readonly #byPod = new Map<string, PodSplices>();
+  readonly #options: SplicesOptions;
+  readonly #sleeping: FairShare;
   #isLeaving = false;
 
-  constructor(backlog: Backlog) {
-    this.#backlog = backlog;
+  constructor(options: SplicesOptions) {
+    this.#options = options;
+    this.#sleeping = new FairShare(options.limits.total);
   }
 
   get size(): number {
@@ -33,35 +47,72 @@ export class Splices {
     return size;
   }
 
-  /** Sends the client's early bytes and copies in both directions. Resolves when the splice has ended. */
-  async join({ stream, early, record }: SplicedClient, sandbox: Duplex, options: JoinOptions): Promise<void> {
-    const { podUid, namespace, isWebSocket = false } = options;
-    const sent = early.release();
-    if (sent.length > 0) sandbox.write(sent);
-    for (const end of [stream, sandbox]) this.#backlog.assign(end, namespace);
+  /** The number of connections to sandboxes that are asleep. */
+  get sleeping(): number {
+    return this.#sleeping.taken;
+  }
+
+  /** Copies in both directions, the client's early bytes first. Resolves when the splice has ended for the client. */
+  async join({ stream, early, record }: SplicedClient, sandbox: Socket, options: JoinOptions): Promise<void> {
+    const { target, use, isWebSocket = false } = options;
+    const { backlog } = this.#options;
+    for (const end of [stream, sandbox]) backlog.assign(end, target.namespace);
     const onBytes = (count: number): void => {
       record.bytesOut += count;
     };
-    const splice = new Splice(stream, sandbox, { backlog: this.#backlog, onBytes, isWebSocket });
-    const siblings = this.#byPod.get(podUid) ?? new Set();
-    this.#byPod.set(podUid, siblings.add(splice));
+    use.becomeConnection();
+    const splice = new Splice(stream, sandbox, { backlog, isWebSocket, onBytes, onTransfer: () => use.touch() });
+    const pod = this.#podOf(target);
+    pod.add(splice);
+    if (pod.isGone) splice.destroy();
+    else splice.start(early.release());
     if (this.#isLeaving) splice.leave();
-    await splice.ended;
-    siblings.delete(splice);
-    if (siblings.size === 0) this.#byPod.delete(podUid);
+    const closed = await splice.ended;
+    if (closed !== undefined) record.reason = closed.reason;
   }
 
   drop(podUid: string): void {
-    for (const splice of this.#byPod.get(podUid) ?? []) splice.destroy();
+    this.#byPod.get(podUid)?.close({ reason: "SandboxStopped", message: "the sandbox was stopped or restarted" });
+  }
+
+  move(podUid: string, to: string): void {
+    const moved = this.#byPod.get(podUid);
+    if (moved === undefined) return;
+    this.#byPod.delete(podUid);
+    const there = this.#byPod.get(to);
+    if (there !== undefined) return there.adopt(moved);
+    moved.podUid = to;
+    this.#byPod.set(to, moved);
+    moved.update();
   }
 
   /** Sends a close frame to all WebSockets. */
   leave(): void {
     this.#isLeaving = true;
-    for (const joined of this.#byPod.values()) for (const splice of joined) splice.leave();
+    for (const splice of this.#all()) splice.leave();
   }
 
   destroy(): void {
-    for (const joined of this.#byPod.values()) for (const splice of joined) splice.destroy();
+    for (const splice of this.#all()) splice.destroy();
+  }
+
+  #all(): Splice[] {
+    return [...this.#byPod.values()].flatMap(({ members }) => [...members]);
+  }
+
+  #podOf(target: Target): PodSplices {
+    const { continuity, limits } = this.#options;
+    const podUid = continuity.successorOf(target.podUid);
+    const known = this.#byPod.get(podUid);
+    if (known !== undefined) return known;
+    const pod = new PodSplices(podUid, target, {
+      ...this.#options,
+      isSaved: continuity.isSaved(podUid),
+      sleeping: this.#sleeping,
+      sleepingPerSandbox: limits.perSandbox,
+      onEmpty: (empty) => this.#byPod.get(empty.podUid) === empty && this.#byPod.delete(empty.podUid),
+    });
+    this.#byPod.set(podUid, pod);
+    return pod;
   }
 }

@@ -25,6 +25,12 @@ export function abortStream(stream: Duplex): void {
   else stream.destroy();
 }
 
+/** Sends the last bytes, then closes the stream, whether or not the other side closes its own. */
+export function endStream(stream: Duplex, last: Buffer): void {
+  if (stream.destroyed || stream.writableEnded) return abortStream(stream);
+  stream.end(last, () => setImmediate(() => (isHttp2(stream) ? stream.close() : stream.destroy())));
+}
+
 function isHttp2(stream: Duplex): stream is ServerHttp2Stream {
   return "rstCode" in stream;
 }

@@ -41,8 +41,14 @@ export class WebSocketFrames {
   }
 }
 
-/** A close frame from a server: 1001, going away. */
+/** The router stops. */
 export function goingAwayFrame(): Buffer {
-  const reason = Buffer.from("going away");
-  return Buffer.concat([Buffer.from([0x88, 2 + reason.length, 1001 >> 8, 1001 & 255]), reason]);
+  return closeFrame(1001, "going away");
+}
+
+/** A close frame from a server (RFC 6455, 5.5.1). The reason may have at most 123 bytes. */
+export function closeFrame(code: number, reason: string): Buffer {
+  const text = Buffer.from(reason);
+  if (text.length > 123) throw new Error(`Cannot make a close frame: the reason has ${text.length} bytes`);
+  return Buffer.concat([Buffer.from([0x88, 2 + text.length, code >> 8, code & 255]), text]);
 }

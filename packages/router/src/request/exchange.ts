@@ -1,3 +1,4 @@
+import type { SandboxUse } from "../activity/activity-tracker.ts";
 import type { Target } from "../cluster/target.ts";
 import type { Deadlines, Timed } from "../deadlines.ts";
 import type { Route } from "../route/route.ts";
@@ -73,6 +74,11 @@ export interface Upstream<C> {
   readonly connection: C;
 }
 
+/** An upstream that a request is sent to, which counts as use of the sandbox. */
+export interface UsedUpstream<C> extends Upstream<C> {
+  readonly use: SandboxUse;
+}
+
 /** Forwards requests of one kind over one kind of connection. */
 export interface Forwarder<C> {
   /** An open connection that is free. Undefined if there is none, or if this kind never reuses connections. */
@@ -80,7 +86,7 @@ export interface Forwarder<C> {
   /** Opens a connection. Throws a `DialError` if that fails; nothing was sent then. */
   open(target: Target, exchange: Exchange): C | Promise<C>;
   /** Sends the request and relays the response, then calls `onDone` once, with the error if there was one. */
-  forward(exchange: Exchange, upstream: Upstream<C>, onDone: (error?: unknown) => void): void;
+  forward(exchange: Exchange, upstream: UsedUpstream<C>, onDone: (error?: unknown) => void): void;
   /** Whether a request that a pod refused as misdirected can be sent to another pod. */
   mayRepeat(exchange: Exchange): boolean;
 }

@@ -120,7 +120,7 @@ export class RequestHandler {
     const { target } = upstream;
     const use = this.#options.activity.begin(target.sandbox);
     exchange.client.response.assign(target.namespace);
-    forwarder.forward(exchange, upstream, (error) => {
+    forwarder.forward(exchange, { ...upstream, use }, (error) => {
       use[Symbol.dispose]();
       // The pod did nothing but refuse: the request may be sent once more, to where the sandbox is now.
       const isRefused = error instanceof Misdirected && !exchange.isRepeated && forwarder.mayRepeat(exchange);

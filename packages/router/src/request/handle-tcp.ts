@@ -45,8 +45,8 @@ export class TcpHandler {
       });
       record.namespace = route.namespace;
       record.status = 200;
-      using _use = activity.begin(upstream.target.sandbox);
-      await tunnel.join({ stream: socket, early, record }, upstream);
+      using use = activity.begin(upstream.target.sandbox);
+      await tunnel.join({ stream: socket, early, record }, { ...upstream, use });
     } catch (error) {
       telemetry.failed(record, error);
       abortStream(socket);

@@ -119,12 +119,12 @@ export class Metrics {
 
   /** `count` is called when the metrics are collected. */
   waitingFrom(count: () => number): void {
-    const gauge: Gauge = new Gauge({
-      name: "sandbox_router_waiting_requests",
-      help: "Number of requests that wait for a sandbox to become ready.",
-      registers: [this.registry],
-      collect: () => gauge.set(count()),
-    });
+    this.#gauge("waiting_requests", "Number of requests that wait for a sandbox to become ready.", count);
+  }
+
+  /** `count` is called when the metrics are collected. */
+  sleepingFrom(count: () => number): void {
+    this.#gauge("sleeping_connections", "Number of open connections to sandboxes that are asleep.", count);
   }
 
   retried(namespace: string, isStale: boolean): void {
@@ -163,6 +163,15 @@ export class Metrics {
     const child = counter.labels(...values);
     this.#counts.set(key, () => child.inc());
     child.inc();
+  }
+
+  #gauge(name: string, help: string, count: () => number): void {
+    const gauge: Gauge = new Gauge({
+      name: `sandbox_router_${name}`,
+      help,
+      registers: [this.registry],
+      collect: () => gauge.set(count()),
+    });
   }
 
   #counter(name: string, help: string, labelNames: string[]): Counter {

@@ -6,7 +6,7 @@ export interface DialerOptions {
   /** Whether the address belongs to the pod. Called when the connection is open and before anything is sent. */
   readonly confirms: (target: Target) => Promise<boolean>;
   /** Called when the address turns out to belong to another pod. */
-  readonly onGone: (podUid: string) => void;
+  readonly onGone: (target: Target) => void;
   readonly timeoutMs: number;
 }
 
@@ -39,7 +39,7 @@ export class Dialer {
     socket.on("error", ignore);
     try {
       if (!(await this.#options.confirms(target))) {
-        this.#options.onGone(target.podUid);
+        this.#options.onGone(target);
         throw new DialError("Unreachable", target, { stale: true });
       }
       if (socket.destroyed) throw new DialError("Unreachable", target, {});

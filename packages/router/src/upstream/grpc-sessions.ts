@@ -1,6 +1,7 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Socket } from "node:net";
 import { type Target, targetKey } from "../cluster/target.ts";
+import type { PodConnections } from "./pod-continuity.ts";
 
 export interface GrpcSessionsOptions {
   readonly dial: (target: Target, signal?: AbortSignal) => Promise<Socket>;
@@ -10,7 +11,7 @@ export interface GrpcSessionsOptions {
 const idleMs = 60_000;
 
 /** One HTTP/2 session for each port of a pod, shared by all calls. Sessions are kept by the pod's UID. */
-export class GrpcSessions implements Disposable {
+export class GrpcSessions implements PodConnections, Disposable {
   readonly #options: GrpcSessionsOptions;
   readonly #current = new Map<string, ClientHttp2Session>();
   /** All open sessions with their pod, including those that accept no new calls and still have some. */
@@ -33,6 +34,10 @@ export class GrpcSessions implements Disposable {
 
   drop(podUid: string): void {
     for (const [session, uid] of this.#all) if (uid === podUid) session.destroy();
+  }
+
+  move(podUid: string, to: string): void {
+    for (const [session, uid] of this.#all) if (uid === podUid) this.#all.set(session, to);
   }
 
   [Symbol.dispose](): void {

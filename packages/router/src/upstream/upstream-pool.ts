@@ -4,6 +4,7 @@ import { type Target, targetKey } from "../cluster/target.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import { UpstreamConnection } from "../http1/upstream-connection.ts";
 import type { Backlog } from "../proxy/backlog.ts";
+import type { PodConnections } from "./pod-continuity.ts";
 
 export interface UpstreamPoolOptions {
   readonly dial: (target: Target, signal?: AbortSignal) => Promise<Socket>;
@@ -18,8 +19,11 @@ export interface UpstreamPoolOptions {
 /** How often idle connections are checked. */
 const sweepMs = 250;
 
-/** A pool of connections to pods. They are kept by the pod's UID, so a later pod with the same address does not get them. */
-export class UpstreamPool implements Disposable {
+/**
+ * A pool of connections to pods. They are kept by the pod's UID, so a later pod with the same address does not get them, also
+ * not if the Sandbox is the same: its memory may not know them.
+ */
+export class UpstreamPool implements PodConnections, Disposable {
   readonly #options: UpstreamPoolOptions;
   readonly #idle = new Map<string, Member[]>();
   readonly #byPod = new Map<string, Set<Member>>();
@@ -87,6 +91,19 @@ export class UpstreamPool implements Disposable {
     for (const { connection } of this.#byPod.get(podUid) ?? []) connection.destroy();
   }
 
+  /** The connections are still kept by the old key, so only requests that are in progress use them. */
+  move(podUid: string, to: string): void {
+    const moved = this.#byPod.get(podUid);
+    if (moved === undefined) return;
+    this.#byPod.delete(podUid);
+    const siblings = this.#byPod.get(to) ?? new Set();
+    this.#byPod.set(to, siblings);
+    for (const member of moved) {
+      member.podUid = to;
+      siblings.add(member);
+    }
+  }
+
   [Symbol.dispose](): void {
     this.#closed = true;
     for (const members of this.#byPod.values()) for (const { connection } of members) connection.destroy();
@@ -121,7 +138,7 @@ export class UpstreamPool implements Disposable {
 
 interface Member extends Timed {
   readonly key: string;
-  readonly podUid: string;
+  podUid: string;
   readonly namespace: string;
   readonly connection: UpstreamConnection;
   deadlineMs: number;

@@ -1,5 +1,4 @@
 import {
-  findCondition,
   isBeingSaved,
   isConditionTrue,
   isControlledBy,
@@ -22,6 +21,7 @@ import {
 } from "@agent-sandbox/kube";
 import type { ActivityTracker } from "../activity/activity-tracker.ts";
 import type { Directory } from "../cluster/directory.ts";
+import { isOver } from "../cluster/is-over.ts";
 import { podProblem } from "../cluster/pod-problem.ts";
 import { isAlive } from "../cluster/target.ts";
 import { RouterError } from "../router-error.ts";
@@ -150,12 +150,3 @@ function hasEnded(pod: Pod | undefined): boolean {
 /** Only for Sandboxes that sleep is it worth waiting: their Pod is expected to be missing at times. */
 const canSleep = (sandbox: Sandbox): boolean =>
   !isOver(sandbox) && (suspendAfterMs(sandbox) !== undefined || sandbox.spec.resumePolicy === "OnTraffic");
-
-/** Whether the Sandbox will never have a Pod again. */
-function isOver({ metadata, status }: Sandbox): boolean {
-  return (
-    metadata.deletionTimestamp !== undefined ||
-    findCondition(status?.conditions, "Ready")?.reason === "SandboxExpired" ||
-    isConditionTrue(status?.conditions, "Finished")
-  );
-}
