@@ -107,11 +107,12 @@ export class TestCluster implements AsyncDisposable {
   async pod(
     sandbox: Sandbox,
     ip: string,
-    { name = sandbox.metadata.name ?? "", ready = true }: { name?: string; ready?: boolean } = {},
+    { name = sandbox.metadata.name ?? "", ready = true, annotations = {} }: PodOptions = {},
   ): Promise<void> {
     const namespace = sandbox.metadata.namespace ?? "default";
+    const labels = { [sandboxNameHashLabel]: "hash" };
     await this.client.create(pods, {
-      metadata: { name, namespace, labels: { [sandboxNameHashLabel]: "hash" }, ownerReferences: [ownedBy(sandbox)] },
+      metadata: { name, namespace, labels, annotations, ownerReferences: [ownedBy(sandbox)] },
     });
     await this.podStatus(sandbox, { ip, name, ready });
   }
@@ -186,6 +187,12 @@ export class TestCluster implements AsyncDisposable {
 
 function ownedBy({ metadata: { name = "", uid = "" } }: Sandbox) {
   return { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name, uid, controller: true };
+}
+
+export interface PodOptions {
+  readonly name?: string;
+  readonly ready?: boolean;
+  readonly annotations?: Record<string, string>;
 }
 
 export interface Served {
