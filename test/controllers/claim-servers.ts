@@ -47,9 +47,9 @@ export async function startReal(): Promise<ClaimServer> {
       inFlight: { reading: 2000, writing: 1000 },
       // By default the garbage collector makes 20 requests per second.
       controllerManagerFlags: ["--kube-api-qps=500", "--kube-api-burst=500"],
+      prepare: installCrds,
     }),
   );
-  await installCrds(kubernetes);
   const open = async (kubeconfig: string): Promise<Transport> => {
     const { access, error } = await loadKubeconfig({ path: kubeconfig });
     if (access === undefined) throw new Error(error);

@@ -63,10 +63,12 @@ export async function startServers(): Promise<ServerPair> {
       serviceAccounts: true,
       controllers,
       apiServerFlags: [`--disable-admission-plugins=${notOfTheBox.join(",")}`],
+      prepare: async (server) => {
+        const webhook = undo.use(await startConversionWebhook(server.authority));
+        await installCrds(server, { webhook });
+      },
     }),
   );
-  const webhook = undo.use(await startConversionWebhook(kubernetes.authority));
-  await installCrds(kubernetes, { webhook });
 
   const embedded = undo.use(await createApiServer());
   const listening = await embedded.listen();

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { CustomResourceConversion, CustomResourceDefinition } from "@agent-sandbox/api";
 import { crds as ours } from "@agent-sandbox/api/crds";
 import type { ConversionWebhook } from "./conversion-webhook.ts";
-import type { Kubernetes } from "./start.ts";
+import type { KubernetesServer } from "./start.ts";
 
 export interface CrdInstallation {
   /**
@@ -16,7 +16,7 @@ export interface CrdInstallation {
 
 /** Creates the definitions and waits until objects of their kinds can be created. */
 export async function installCrds(
-  kubernetes: Kubernetes,
+  kubernetes: KubernetesServer,
   { webhook, crds = ours }: CrdInstallation = {},
 ): Promise<void> {
   const authority = readFileSync(kubernetes.authority.certificate).toString("base64");
@@ -25,18 +25,25 @@ export async function installCrds(
   );
   const list = JSON.stringify({ apiVersion: "v1", kind: "List", items });
   await must(kubernetes, ["create", "-f", "-"], list);
-  const deadline = Date.now() + timeoutMs;
-  for (const { metadata } of items) await untilEstablished(kubernetes, metadata.name ?? "", deadline);
+  await untilEstablished(
+    kubernetes,
+    items.map(({ metadata }) => metadata.name ?? ""),
+  );
 }
 
 const timeoutMs = 60_000;
-const established = '{{range .status.conditions}}{{if eq .type "Established"}}{{.status}}{{end}}{{end}}';
+const establishedNames =
+  '{{range .items}}{{$name := .metadata.name}}{{range .status.conditions}}{{if and (eq .type "Established") (eq .status "True")}}{{$name}} {{end}}{{end}}{{end}}';
 
 /** Needed because `kubectl wait` fails for a definition without a status. */
-async function untilEstablished(kubernetes: Kubernetes, name: string, deadline: number): Promise<void> {
-  while ((await must(kubernetes, ["get", "crd", name, "-o", `go-template=${established}`])) !== "True") {
+async function untilEstablished(kubernetes: KubernetesServer, names: readonly string[]): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const established = (await must(kubernetes, ["get", "crds", "-o", `go-template=${establishedNames}`])).split(" ");
+    const missing = names.filter((name) => !established.includes(name));
+    if (missing.length === 0) return;
     if (Date.now() > deadline)
-      throw new Error(`Cannot install CRD "${name}": not established after ${timeoutMs / 1000} s`);
+      throw new Error(`Cannot install CRDs "${missing.join(", ")}": not established after ${timeoutMs / 1000} s`);
   }
 }
 
@@ -54,7 +61,7 @@ function storedVersionOnly(crd: CustomResourceDefinition): CustomResourceDefinit
   return { ...crd, spec: { ...crd.spec, versions, conversion: { strategy: "None" } } };
 }
 
-async function must(kubernetes: Kubernetes, words: readonly string[], stdin = ""): Promise<string> {
+async function must(kubernetes: KubernetesServer, words: readonly string[], stdin = ""): Promise<string> {
   const { code, stdout, stderr } = await kubernetes.kubectl(words, { stdin });
   if (code !== 0) throw new Error(`Cannot install CRDs: kubectl ${words[0]}: ${stderr}`);
   return stdout;

@@ -29,19 +29,30 @@ export interface KubernetesOptions {
   readonly serviceAccounts?: boolean;
   /** The controllers of kube-controller-manager. With none it is not started. Default: garbage collector and namespaces. */
   readonly controllers?: readonly string[];
+  /**
+   * Called when kube-apiserver is ready and before kube-controller-manager starts. Kinds that exist by then are known to the garbage
+   * collector from its start; it looks for later ones only twice a minute.
+   */
+  readonly prepare?: (server: KubernetesServer) => Promise<void>;
   /** Additional flags. */
   readonly etcdFlags?: readonly string[];
   readonly apiServerFlags?: readonly string[];
   readonly controllerManagerFlags?: readonly string[];
 }
 
-/** A real Kubernetes control plane for a test, on loopback. It has no nodes, so Pods stay pending. */
-export interface Kubernetes extends AsyncDisposable {
+/** kube-apiserver as its clients use it. */
+export interface KubernetesServer {
   readonly url: string;
   /** The certificate authority of the server. It can issue more certificates for webhooks and users. */
   readonly authority: Authority;
   /** A member of `system:masters`. */
   readonly admin: User;
+  /** Runs the kubectl of the same release, by default as the admin. Does not throw when the command fails. */
+  kubectl(words: readonly string[], how?: { readonly stdin?: string; readonly user?: User }): Promise<Outcome>;
+}
+
+/** A real Kubernetes control plane for a test, on loopback. It has no nodes, so Pods stay pending. */
+export interface Kubernetes extends KubernetesServer, AsyncDisposable {
   readonly etcd: GuardedProcess;
   readonly apiServer: GuardedProcess;
   readonly controllerManager: GuardedProcess | undefined;
@@ -52,8 +63,6 @@ export interface Kubernetes extends AsyncDisposable {
   readonly etcdFolder: string;
   /** One of the users in the options. */
   user(name: string): User;
-  /** Runs the kubectl of the same release, by default as the admin. Does not throw when the command fails. */
-  kubectl(words: readonly string[], how?: { readonly stdin?: string; readonly user?: User }): Promise<Outcome>;
   /** Kills the processes and removes the folders. Safe to repeat. */
   stop(): Promise<void>;
 }
@@ -81,6 +90,10 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
   const settings = { ...files, port, etcdUrl, authority: authority.certificate, serviceAccounts, inFlight, audit };
   const apiServer = start(binaries.apiServer, ...apiServerFlags(settings), ...(options.apiServerFlags ?? []));
   await untilReady({ url, authority: authority.certificate, token: admin.token }, [etcd, apiServer]);
+  const kubectl: KubernetesServer["kubectl"] = (words, { stdin = "", user = admin } = {}) =>
+    runKubectl(words, { binary: binaries.kubectl, kubeconfig: user.kubeconfig, home: folder, stdin });
+  const server = { url, authority, admin, kubectl };
+  await options.prepare?.(server);
 
   const accounts = serviceAccounts ? ["serviceaccount-controller"] : [];
   const controllers = options.controllers ?? [...garbageCollectorAndNamespaces, ...accounts];
@@ -93,9 +106,7 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
   const owned = undo.move();
   const stop = (): Promise<void> => owned.disposeAsync();
   return {
-    url,
-    authority,
-    admin,
+    ...server,
     etcd,
     apiServer,
     controllerManager,
@@ -103,8 +114,6 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
     folder,
     etcdFolder,
     user: (name) => userNamed(users, name),
-    kubectl: (words, { stdin = "", user = admin } = {}) =>
-      runKubectl(words, { binary: binaries.kubectl, kubeconfig: user.kubeconfig, home: folder, stdin }),
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -10,7 +10,7 @@ import { crds } from "@agent-sandbox/api/crds";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { installCrds } from "../kube-apiserver/install-crds.ts";
-import { type Kubernetes, startKubernetes } from "../kube-apiserver/start.ts";
+import { type Kubernetes, type KubernetesServer, startKubernetes } from "../kube-apiserver/start.ts";
 import { RouterProcess } from "./router-process.ts";
 
 const deploy = join(import.meta.dirname, "../../deploy");
@@ -40,8 +40,8 @@ const slow: ServerResponse[] = [];
 beforeAll(async () => {
   const folder = stack.adopt(mkdtempSync(join(tmpdir(), "router-audit-")), (made) => rmSync(made, { recursive: true }));
   auditLog = join(folder, "audit.log");
-  kubernetes = stack.use(await startKubernetes({ users: [{ name: "alice" }, { name: "bob" }], auditLog }));
-  await installCrds(kubernetes, { crds: crds.filter(isCore) });
+  const prepare = (server: KubernetesServer): Promise<void> => installCrds(server, { crds: crds.filter(isCore) });
+  kubernetes = stack.use(await startKubernetes({ users: [{ name: "alice" }, { name: "bob" }], auditLog, prepare }));
   await kubectl("create", "namespace", "agent-sandbox-system");
   await kubectl("apply", "-f", join(deploy, "router-rbac.yaml"));
   kubeconfig = await accountKubeconfig();
