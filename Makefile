@@ -111,8 +111,8 @@ test-apiserver-fuzz: setup-test ## Ten minutes of random requests to the embedde
 	@$(NODE) packages/apiserver/test/fuzz/main.ts --seconds 600
 test-apiserver-crash: setup-test ## Kill the API server 200 times during concurrent writes
 	@CRASH_ROUNDS=200 vitest run --project apiserver crash-storm
-test-controllers-storm: setup-test ## 1,000 claims, 100 kills of the manager, and an API server that injects faults
-	@STORM=long vitest run --project controllers test/controllers/storm
+test-controllers-storm: setup-test ## 1,000 claims, 100 kills of the manager, an API server that injects faults, and bursts of 300 claims on kube-apiserver
+	@STORM=long vitest run --project controllers test/controllers/storm test/controllers/claim-kubernetes
 test-e2e-kill: setup-test ## Kill the box fifty times while twenty Pods start and stop (needs root)
 	@KILLS=50 vitest run --project e2e node-kill
 test-fresh: ## `make up` in a new Debian 12 with its own nodejs and npm, with times (needs root)

@@ -6,11 +6,16 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClaimCluster, namespace } from "./claim-cluster.ts";
 import type { ClaimServer } from "./claim-servers.ts";
 
-const size = 300;
 const patience = { timeout: 120_000 };
 
+export interface ClaimSuite {
+  readonly startServer: () => Promise<ClaimServer>;
+  /** The size of the pool, and the number of claims in a burst. */
+  readonly size: number;
+}
+
 /** The same tests for each API server. Each test depends on the state that the previous one leaves. */
-export function describeClaims(name: string, startServer: () => Promise<ClaimServer>): void {
+export function describeClaims(name: string, { startServer, size }: ClaimSuite): void {
   describe(`claims on ${name}`, () => {
     let server: ClaimServer;
     let cluster: ClaimCluster;
@@ -42,14 +47,14 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
       expect(mostMembers).toBeLessThanOrEqual(size);
     }
 
-    test("fills a pool of 300 with 300 creates (POOL-20)", patience, async () => {
+    test(`fills a pool of ${size} with ${size} creates (POOL-20)`, patience, async () => {
       await cluster.createPool("pool", size);
       await cluster.until(full);
       expect([written("POST sandboxes"), cluster.ledger.mostMembers]).toEqual([size, size]);
     });
 
     test(
-      "binds 300 claims to a Sandbox each within the write budget, and refills the pool (CLAIM-58, COST-6)",
+      `binds ${size} claims to a Sandbox each within the write budget, and refills the pool (CLAIM-58, COST-6)`,
       patience,
       async () => {
         await cluster.until(() => cluster.isSettled("pool"));
@@ -106,7 +111,7 @@ export function describeClaims(name: string, startServer: () => Promise<ClaimSer
         for (const policy of policies) await cluster.createClaim(nameOf(policy), "pool");
         await cluster.until(() => cluster.readyClaims() === size + policies.length);
         const bound = cluster.claim(nameOf("DeleteForeground"))?.status?.sandbox?.name ?? "";
-        // Kubernetes' garbage collector discovers new kinds only twice a minute.
+        // Deletion in the foreground waits only for objects that the garbage collector has seen.
         await cluster.collectorSeesSandboxes();
         const shutdownTime = new Date().toISOString();
         for (const shutdownPolicy of policies) {
