@@ -81,7 +81,7 @@ export interface RealServer extends AsyncDisposable {
 /** etcd waits for the disk, as our store does. Returns undefined and prints the reason if kube-apiserver cannot start here. */
 export async function startReal(): Promise<RealServer | undefined> {
   try {
-    const kubernetes = await startKubernetes({ etcd: "disk", controllers: [] });
+    const kubernetes = await startKubernetes({ etcd: "disk", controllers: [], heapGrowthPercent: 100 });
     const authority = readFileSync(kubernetes.authority.certificate, "utf8");
     const server = { url: kubernetes.url, authority, token: kubernetes.admin.token };
     return { server, [Symbol.asyncDispose]: () => kubernetes.stop() };

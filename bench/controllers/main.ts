@@ -234,6 +234,7 @@ async function onKubernetes(measure: (server: Server) => Promise<Figures>): Prom
     etcd: "disk",
     controllers: [],
     inFlight: { reading: 2000, writing: 1000 },
+    heapGrowthPercent: 100,
   });
   await installCrds(kubernetes);
   const authority = readFileSync(kubernetes.authority.certificate, "utf8");

@@ -22,13 +22,20 @@ export interface GuardedProcess {
  */
 const underGuard = ["--pdeathsig", "KILL", "--", "sh", "-c", 'test "$PPID" = "$1" && shift && exec "$@"', "sh"];
 
-export function startGuarded(file: string, flags: readonly string[], logFile: string): GuardedProcess {
+export interface GuardedSettings {
+  readonly flags: readonly string[];
+  readonly logFile: string;
+  /** Variables besides the PATH. */
+  readonly env: { readonly [name: string]: string };
+}
+
+export function startGuarded(file: string, { flags, logFile, env }: GuardedSettings): GuardedProcess {
   const name = basename(file);
   const log = openSync(logFile, "a");
   const child = spawn("setpriv", [...underGuard, String(process.pid), file, ...flags], {
     // A separate process group, so that Ctrl-C in a terminal reaches only the test, which then stops its servers.
     detached: true,
-    env: { PATH: process.env["PATH"] },
+    env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", log, log],
   });
   closeSync(log);
