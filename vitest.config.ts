@@ -4,12 +4,18 @@ const conditions = ["source"];
 const resolve = { conditions };
 const ssr = { resolve: { conditions, externalConditions: conditions } };
 
-/** A suite that needs sockets, runtimes or root. Its files are named `*.int.test.ts`. */
-const integration = (name: string, include: string[]) => ({
+/**
+ * A suite that needs sockets, runtimes or root. Its files are named `*.int.test.ts`. They mostly wait for other processes, so two run
+ * at the same time even on one core; by default vitest runs one fewer than the machine has cores.
+ */
+const integration = (name: string, include: string[], more: { isolate?: boolean; maxWorkers?: number } = {}) => ({
   resolve,
   ssr,
-  test: { name, include, testTimeout: 60_000, hookTimeout: 120_000 },
+  test: { name, include, testTimeout: 60_000, hookTimeout: 120_000, maxWorkers: 2, ...more },
 });
+
+/** For files that leave no global state behind: files in the same worker load the product once. */
+const shared = { isolate: false };
 
 export default defineConfig({
   test: {
@@ -22,33 +28,35 @@ export default defineConfig({
           include: ["packages/*/{src,test}/**/*.test.ts", "scripts/**/*.test.ts"],
           exclude: ["**/*.int.test.ts", "**/node_modules/**"],
           isolate: false,
+          // Most tests compute: one worker for each core.
+          maxWorkers: "100%",
           // Property tests and simulations take seconds on a busy machine.
           testTimeout: 60_000,
         },
       },
-      integration("kube", ["packages/kube/{src,test}/**/*.int.test.ts"]),
-      integration("apiserver", ["packages/apiserver/{src,test}/**/*.int.test.ts"]),
+      integration("kube", ["packages/kube/{src,test}/**/*.int.test.ts"], shared),
+      integration("apiserver", ["packages/apiserver/{src,test}/**/*.int.test.ts"], shared),
       {
         resolve,
         ssr,
         test: {
-          ...integration("node", ["packages/node/{src,test}/**/*.int.test.ts"]).test,
+          ...integration("node", ["packages/node/{src,test}/**/*.int.test.ts"], shared).test,
           // Each file has its own nodes, with their own data folders, networks and cgroups.
           maxWorkers: 3,
           maxConcurrency: 3,
-          // Loading the node takes a second of processor time, which files in the same worker share.
-          isolate: false,
           // Every Pod costs a dozen processes, which a machine that runs other suites starts slowly.
           testTimeout: 120_000,
         },
       },
-      integration("controllers", [
-        "packages/controllers/{src,test}/**/*.int.test.ts",
-        "test/controllers/**/*.int.test.ts",
-      ]),
-      integration("router", ["packages/router/{src,test}/**/*.int.test.ts", "test/router/**/*.int.test.ts"]),
-      integration("e2e", ["test/e2e/**/*.int.test.ts"]),
-      integration("data-plane", ["test/data-plane/**/*.int.test.ts"]),
+      integration(
+        "controllers",
+        ["packages/controllers/{src,test}/**/*.int.test.ts", "test/controllers/**/*.int.test.ts"],
+        shared,
+      ),
+      integration("router", ["packages/router/{src,test}/**/*.int.test.ts", "test/router/**/*.int.test.ts"], shared),
+      // Boxes mostly wait for idle sandboxes, browsers and restarts.
+      integration("e2e", ["test/e2e/**/*.int.test.ts"], { maxWorkers: 3 }),
+      integration("data-plane", ["test/data-plane/**/*.int.test.ts"], { maxWorkers: 3 }),
       integration("state", ["test/state/**/*.int.test.ts"]),
       {
         resolve,
