@@ -1,12 +1,20 @@
 /**
  * Builds `dist/agent-sandbox` and sandboxd for this machine; with `--all`, sandboxd for every architecture. Quick when
- * nothing has changed.
+ * nothing has changed. With `--if-changed` it does nothing if no source is newer than the last build: tests that run at the
+ * same time use the files, and must not find one half written.
  */
-import { readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { newestChange } from "./newest-change.ts";
 import { buildSandboxd, bundleCommandLine, type GoArchitecture, writeLauncher } from "./program.ts";
 
-const dist = resolve(import.meta.dirname, "../dist");
+const root = resolve(import.meta.dirname, "..");
+const dist = `${root}/dist`;
+const sources = ["packages", "sandboxd", "scripts", "package.json", "package-lock.json"].map(
+  (path) => `${root}/${path}`,
+);
+/** Its modification time is when the last build began. */
+const stamp = `${dist}/.built`;
 
 /**
  * Bundled files are named after their content, and a running box loads some of them late. Files of earlier builds are
@@ -21,6 +29,10 @@ function removeOldFiles(current: ReadonlySet<string>): void {
   }
 }
 
+const isCurrent = (): boolean => existsSync(stamp) && newestChange(sources) < statSync(stamp).mtimeMs;
+if (process.argv.includes("--if-changed") && isCurrent()) process.exit();
+
+const startedAt = new Date();
 const { files } = await bundleCommandLine(dist);
 removeOldFiles(files);
 writeLauncher(dist);
@@ -30,3 +42,6 @@ const architectures: readonly GoArchitecture[] = process.argv.includes("--all")
   ? ["amd64", "arm64"]
   : [ownArchitecture];
 for (const architecture of architectures) buildSandboxd(dist, architecture);
+
+writeFileSync(stamp, "");
+utimesSync(stamp, startedAt, startedAt);

@@ -34,6 +34,9 @@ export interface Suite {
 const root = resolve(import.meta.dirname, "..");
 const reports = `${root}/.cache/reports`;
 
+/** Node keeps compiled modules here, types removed. Programs that start from the sources need half the processor time. */
+const env = { ...process.env, NODE_COMPILE_CACHE: `${root}/.cache/compiled` };
+
 function runCommand(
   command: string,
   args: readonly string[],
@@ -41,7 +44,7 @@ function runCommand(
 ): Promise<{ ok: boolean; skipped: boolean; output: string }> {
   return new Promise((settle) => {
     const chunks: string[] = [];
-    const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
     const keep = (chunk: Buffer) => chunks.push(chunk.toString("utf8"));
     child.stdout.on("data", keep);
     child.stderr.on("data", keep);
@@ -190,6 +193,7 @@ export const builds: readonly Suite[] = [
   step("kube-apiserver build", "bash", "test/kube-apiserver/build.sh"),
   step("gVisor build", "bash", "packages/node/gvisor/build.sh", "dist"),
   step("runc build", "bash", "packages/node/runc/build.sh", "dist"),
+  nodeScript("command line", "scripts/build.ts", "--if-changed"),
 ];
 
 // The longest first: the whole run is never shorter than its longest suite.

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../free-port.ts";
@@ -12,9 +12,11 @@ export interface Outcome {
 
 const root = `${import.meta.dirname}/../..`;
 
-/** Builds the command line, so that the tests use what users use. */
+/** Builds the command line if a source has changed, so that the tests use what users use. Safe in several processes. */
 export function buildCommandLine(): void {
-  const built = spawnSync("node", ["--conditions=source", "scripts/build.ts"], { cwd: root, encoding: "utf8" });
+  mkdirSync(`${root}/.cache`, { recursive: true });
+  const build = ["node", "--conditions=source", "scripts/build.ts", "--if-changed"];
+  const built = spawnSync("flock", [`${root}/.cache/build.lock`, ...build], { cwd: root, encoding: "utf8" });
   if (built.status !== 0) throw new Error(`Cannot build the command line: ${built.stderr}`);
 }
 
