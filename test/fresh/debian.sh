@@ -17,7 +17,7 @@ timed() {
 }
 
 say "a new Debian 12"
-start_debian "fresh-$$" .cache/debian-12.tar
+start_debian "fresh-$$"
 connect_debian
 inside 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends nodejs npm make >/dev/null'
 git clone --quiet . "$root/root/agent-sandbox"

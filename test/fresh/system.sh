@@ -3,9 +3,11 @@
 # The new system has a root filesystem, mounts, processes, host name and network of its own; it shares the kernel, the disk and the
 # control groups.
 #
-#   start_debian <name> <base.tar> [package]...   start it; the base system is built once and kept in the tar file
-#   connect_debian                                let it reach package registries as this machine does
-#   inside <shell script>                         run a script in it with a clean environment
+#   start_debian <name> [package]...   start it with these packages
+#   connect_debian                     let it reach package registries as this machine does
+#   inside <shell script>              run a script in it with a clean environment
+#
+# The root filesystem is built once per machine and kept for a month, in a tar file for each list of packages.
 #
 # Everything is removed when the shell exits.
 
@@ -13,8 +15,8 @@ say() { printf '\n== %s\n' "$*"; }
 fail() { printf '%s: %s\n' "$name" "$*" >&2; exit 1; }
 
 start_debian() {
-  name=$1 base=$2
-  shift 2
+  name=$1
+  shift
   [ "$(id -u)" = 0 ] || fail "needs root"
   scratch=$(mktemp -d "/var/tmp/$name-XXXX")
   root=$scratch/root
@@ -37,13 +39,16 @@ clean_up() {
 }
 
 make_root() {
-  mkdir -p "$root" .cache
+  local cache=${XDG_CACHE_HOME:-$HOME/.cache}/agent-sandbox base mirror
+  mkdir -p "$root" "$cache"
+  base=$cache/debian-12-$(printf '%s\n' "$@" | sha256sum | cut -c1-8).tar
+  find "$cache" -maxdepth 1 -name 'debian-12-*.tar' -mtime +30 -delete
   if [ ! -e "$base" ]; then
-    local mirror
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 2>/dev/null | head -1)
     debootstrap --variant=minbase bookworm "$root" ${mirror:+"$mirror"} >"$scratch/debootstrap.log" || fail "$(tail -5 "$scratch/debootstrap.log")"
     [ "$#" = 0 ] || install_packages "$@"
-    tar --create --file "$base.new" --directory "$root" . && mv "$base.new" "$base"
+    # Private, because it contains this machine's package settings.
+    (umask 077 && tar --create --file "$base.$$" --directory "$root" . && mv "$base.$$" "$base")
   else
     tar --extract --file "$base" --directory "$root"
   fi

@@ -15,7 +15,7 @@ architecture=$(uname -m | sed s/aarch64/arm64/)
 node --conditions=source --disable-warning=ExperimentalWarning scripts/release.ts --architecture "$architecture"
 
 # The packages that docs/install.md names.
-start_debian "release-$$" .cache/debian-12-release.tar conmon iproute2 nftables skopeo ca-certificates libatomic1
+start_debian "release-$$" conmon iproute2 nftables skopeo ca-certificates libatomic1
 inside 'for program in node npm go runsc runc; do ! command -v "$program" || exit 1; done'
 mkdir "$root/root/download"
 cp dist/release/* "$root/root/download/"
