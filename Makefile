@@ -106,7 +106,7 @@ test-release: setup-test ## Install a release in a new Debian 12 and run the fir
 	@$(NODE) scripts/test.ts release
 
 # Long variants, not part of `make test`.
-.PHONY: test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-security-long
+.PHONY: test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-sandboxd-long test-security-long
 test-apiserver-fuzz: setup-test ## Ten minutes of random requests to the embedded API server
 	@$(NODE) packages/apiserver/test/fuzz/main.ts --seconds 600
 test-apiserver-crash: setup-test ## Kill the API server 200 times during concurrent writes
@@ -118,6 +118,8 @@ test-e2e-kill: setup-test ## Kill the box fifty times while twenty Pods start an
 test-fresh: ## `make up` in a new Debian 12 with its own nodejs and npm, with times (needs root)
 	@scripts/setup.sh fresh
 	@test/fresh/debian.sh $(RUNTIME)
+test-sandboxd-long: setup-test ## sandboxd under the race detector, with a million files (needs root)
+	@cd sandboxd && SANDBOXD=long go test -race ./...
 test-security-long: setup-test ## The security suite with ten minutes of random attacks (needs root)
 	@SECURITY=long vitest run --project security
 
