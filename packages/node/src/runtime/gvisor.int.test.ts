@@ -128,6 +128,34 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
     await box.remove("again");
   });
 
+  test("/tmp is on disk: it survives a restart, and has sockets, pipes and files of all users", async () => {
+    const ends = `echo x >>/tmp/log; [ $(wc -l </tmp/log) -gt 1 ] || exit 1; ${stay}`;
+    await box.create("temporary", { spec: { containers: [script("main", ends)] } });
+    await box.api.until("temporary", (one) => statusOf(one)?.restartCount === 1 && isReady(one));
+    expect(await box.shell("temporary", "cat /tmp/log; stat -c %a /tmp; grep -c ' /tmp ' /proc/mounts")).toBe(
+      "x\nx\n1777\n0",
+    );
+    const socket =
+      "import socket, os; s = socket.socket(socket.AF_UNIX); s.bind('/tmp/s'); s.listen(); c = socket.socket(socket.AF_UNIX); c.connect('/tmp/s'); a, _ = s.accept(); c.send(b'sent'); print(a.recv(9))";
+    expect(await box.shell("temporary", `python3 -c "${socket}"`)).toBe("b'sent'");
+    expect(await box.shell("temporary", "mkfifo /tmp/f; echo piped >/tmp/f & cat /tmp/f")).toBe("piped");
+    await box.remove("temporary");
+  });
+
+  test("/tmp is memory where the Pod mounts it, and where the root filesystem is read-only", async () => {
+    const volumes = [{ name: "tmp", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } }];
+    const mounted = script("mounted", stay, { volumeMounts: [{ name: "tmp", mountPath: "/tmp" }] });
+    const fixed = script("fixed", stay, { securityContext: { readOnlyRootFilesystem: true } });
+    await box.create("memory-tmp", { spec: { volumes, containers: [mounted, fixed] } });
+    await box.api.until("memory-tmp", isReady);
+    for (const name of ["mounted", "fixed"]) {
+      expect(await box.shell("memory-tmp", "echo x >/tmp/x; cat /tmp/x; grep -c ' /tmp ' /proc/mounts", name)).toBe(
+        "x\n1",
+      );
+    }
+    await box.remove("memory-tmp");
+  });
+
   test("one of several containers restarts without affecting the others", async () => {
     await box.create("pair", {
       spec: {

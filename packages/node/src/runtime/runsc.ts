@@ -5,6 +5,7 @@ import type { OciProcess, OciSpec } from "../oci/spec.ts";
 import { namesIn } from "../system/folders.ts";
 import { tryCommand } from "../system/run-command.ts";
 import type { ExecArguments, ExecCommand, OciRuntime, RuntimeBuild, RuntimeCommand } from "./oci-runtime.ts";
+import { keepTmpOnRoot } from "./root-tmp.ts";
 import { runDetached } from "./run-detached.ts";
 import type { RuntimeProgram } from "./runc.ts";
 import { buildOf, checkpointCalls } from "./runsc-checkpoints.ts";
@@ -138,7 +139,8 @@ export function runscRuntime({ name, program, args, root, unshare }: RunscProgra
  * Replaces recursive read-only (`rro`) by `ro`, which runsc applies recursively. Leaves out empty lists: runsc writes specifications
  * into checkpoints without them, and would find a difference when it restores.
  */
-function adaptSpec(spec: OciSpec): OciSpec {
+function adaptSpec(given: OciSpec): OciSpec {
+  const spec = keepTmpOnRoot(given);
   const mounts = spec.mounts.map((mount) => ({
     ...mount,
     options: mount.options.map((option) => (option === "rro" ? "ro" : option)),

@@ -268,6 +268,13 @@ describe.skipIf(cannotRun)("volumes", () => {
         { "ephemeral-storage": "1Mi" },
         'Container main exceeded its local ephemeral storage limit "1Mi". ',
       ],
+      [
+        "/tmp",
+        "/tmp/x",
+        {},
+        { "ephemeral-storage": "1Mi" },
+        'Container main exceeded its local ephemeral storage limit "1Mi". ',
+      ],
     ] as const)("a Pod that fills %s above its limit is evicted", async ([what, file, emptyDir, limits, message]) => {
       const name = `evicted-${what.length}-${runtime}`;
       const script = `head -c 4000000 /dev/zero > ${file}; trap "exit 0" TERM; while :; do sleep 0.1; done`;
