@@ -134,7 +134,9 @@ func start(t testing.TB, options boxOptions) *box {
 	ports := freePorts(t, 3)
 	b.rest, b.legacy, b.grpc = "http://127.0.0.1:"+ports[0], "http://127.0.0.1:"+ports[1], "http://127.0.0.1:"+ports[2]
 	args := append(options.wrap, program, "run", "--listen-host=127.0.0.1", "--rest-port="+ports[0], "--legacy-port="+ports[1], "--grpc-port="+ports[2],
-		"--root-dir="+b.root, "--socket="+b.socket)
+		"--root-dir="+b.root, "--socket="+b.socket,
+		// Not those of the machine that runs the tests.
+		"--environment-file="+filepath.Join(dir, "environment"), "--hooks-dir="+filepath.Join(dir, "hooks"), "--machine-id-files="+filepath.Join(dir, "machine-id"))
 	args = append(args, options.flags...)
 	if options.command != nil {
 		args = append(append(args, "--"), options.command...)

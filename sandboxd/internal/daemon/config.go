@@ -26,6 +26,8 @@ type Config struct {
 	TokenFile                      string
 	Insecure                       bool
 	Identity                       token.Identity
+	EnvironmentFile, HooksDir      string
+	MachineIDFiles                 string
 	User                           string
 	Socket                         string
 	Restart                        string
@@ -40,6 +42,13 @@ const (
 	maxChunk   = 1 << 20
 )
 
+// Variables with the identity of the sandbox.
+const (
+	nameVariable      = "SANDBOXD_SANDBOX_NAME"
+	namespaceVariable = "SANDBOXD_SANDBOX_NAMESPACE"
+	uidVariable       = "SANDBOXD_SANDBOX_UID"
+)
+
 // Restart policies of the supervised command.
 const (
 	RestartNever     = "never"
@@ -50,7 +59,7 @@ const (
 // Parse parses the flags. The arguments after them are the command to supervise.
 func Parse(args []string, output io.Writer) (*Config, error) {
 	c := &Config{LogLevel: slog.LevelWarn, Identity: token.Identity{
-		Name: os.Getenv("SANDBOXD_SANDBOX_NAME"), Namespace: os.Getenv("SANDBOXD_SANDBOX_NAMESPACE"), UID: os.Getenv("SANDBOXD_SANDBOX_UID"),
+		Name: os.Getenv(nameVariable), Namespace: os.Getenv(namespaceVariable), UID: os.Getenv(uidVariable),
 	}}
 	flags := flag.NewFlagSet("sandboxd run", flag.ContinueOnError)
 	flags.SetOutput(output)
@@ -81,6 +90,9 @@ func (c *Config) register(flags *flag.FlagSet) {
 	flags.BoolVar(&c.Insecure, "insecure-no-token", false, "serve everyone who can connect, without a token")
 	flags.StringVar(&c.User, "user", os.Getenv("SANDBOXD_USER"), "default user of the command and of processes: name, uid or uid:gid ($SANDBOXD_USER)")
 	flags.StringVar(&c.Socket, "socket", "", "unix socket for keep-awake leases; if empty, the first of /run/sandboxd.sock and /tmp/sandboxd.sock that can be created")
+	flags.StringVar(&c.EnvironmentFile, "environment-file", "/run/agent-sandbox/environment", "file with the identity and the epoch of the sandbox")
+	flags.StringVar(&c.HooksDir, "hooks-dir", "/etc/agent-sandbox/hooks", "directory with the hooks of suspensions and forks")
+	flags.StringVar(&c.MachineIDFiles, "machine-id-files", "/etc/machine-id:/var/lib/dbus/machine-id", "files with the id of the machine, which a fork replaces; separated by colons")
 	flags.StringVar(&c.Restart, "restart", RestartNever, "when the command is restarted: never, on-failure or always")
 	flags.BoolVar(&c.Version, "version", false, "print the version and exit")
 	flags.TextVar(&c.LogLevel, "log-level", slog.LevelWarn, "debug, info, warn or error")

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,10 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/activity"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/contexts"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/environment"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/gate"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/legacy"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/lifecycle"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/reaper"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/rest"
@@ -36,6 +40,7 @@ const fallbackRoot = "/tmp/workspace"
 type daemon struct {
 	config     *Config
 	processes  *process.Manager
+	lifecycle  *lifecycle.Lifecycle
 	rest       *rest.Handler
 	servers    []*server
 	supervisor *supervisor
@@ -69,6 +74,10 @@ func open(config *Config) (*daemon, error) {
 			return nil, err
 		}
 	}
+	known, err := environment.Open(config.EnvironmentFile, config.Identity)
+	if err != nil {
+		return nil, err
+	}
 	who, err := config.account()
 	if err != nil {
 		return nil, err
@@ -84,20 +93,25 @@ func open(config *Config) (*daemon, error) {
 	}
 	d := &daemon{config: config}
 	tracker := activity.NewTracker()
-	env := config.environment()
-	d.processes = process.NewManager(process.Options{Reaper: reap, Root: root, Env: env, User: config.User})
+	env := func() []string { return config.environment(known.Identity()) }
+	access := accessCheck{guard, known, new(gate.Gate)}
+	d.processes = process.NewManager(process.Options{Reaper: reap, Root: root, Env: env, User: config.User, Gate: access.gate})
+	d.lifecycle = lifecycle.New(lifecycle.Options{
+		Environment: known, Guard: guard, Processes: d.processes, Gate: access.gate, Log: os.Stderr,
+		HooksDir: config.HooksDir, MachineIDFiles: filepath.SplitList(config.MachineIDFiles),
+	})
 	d.rest = rest.New(rest.Options{
 		Root: root, Processes: d.processes, Contexts: contexts.NewManager(d.processes), Activity: tracker,
-		MetadataPrefix: config.MetadataPrefix,
+		Lifecycle: d.lifecycle, MetadataPrefix: config.MetadataPrefix,
 	})
-	if err := d.listen(accessCheck{guard, config.Identity}, tracker, root); err != nil {
+	if err := d.listen(access, tracker, root); err != nil {
 		return nil, err
 	}
 	if socket != nil {
 		d.servers = append(d.servers, config.newServer(d.rest.Inside(), socket))
 	}
 	if len(config.Command) > 0 {
-		d.supervisor = &supervisor{reaper: reap, command: config.Command, env: env, who: who, policy: config.Restart, stopping: make(chan struct{})}
+		d.supervisor = &supervisor{reaper: reap, command: config.Command, env: env, who: who, policy: config.Restart, gate: access.gate, stopping: make(chan struct{})}
 	}
 	go keepSmall(func() time.Duration {
 		if tracker.Streams() > 0 {
@@ -109,7 +123,7 @@ func open(config *Config) (*daemon, error) {
 }
 
 func (d *daemon) listen(access accessCheck, tracker *activity.Tracker, root *confine.Root) error {
-	rpcServer, err := d.config.listen(d.config.GRPCPort, rpc.New(d.processes, tracker, d.config.ChunkBytes).Handler(access.check))
+	rpcServer, err := d.config.listen(d.config.GRPCPort, access.hold(rpc.New(d.processes, tracker, d.config.ChunkBytes).Handler(access.check)))
 	if err != nil {
 		return err
 	}
@@ -157,12 +171,20 @@ func (c *Config) openRoot(who *process.Account) (*confine.Root, error) {
 	return root, err
 }
 
-// environment returns the environment of processes: the daemon's own without the location of the token, and with the
-// addresses of the daemon.
-func (c *Config) environment() []string {
+// environment returns the environment of processes: the daemon's own without the location of the token, with the
+// identity of the sandbox, which the daemon's own environment does not have in a fork, and with the addresses of the daemon.
+func (c *Config) environment(identity token.Identity) []string {
+	own := map[string]string{nameVariable: identity.Name, namespaceVariable: identity.Namespace, uidVariable: identity.UID}
 	env := slices.DeleteFunc(os.Environ(), func(pair string) bool {
-		return strings.HasPrefix(pair, "SANDBOXD_TOKEN")
+		name, _, _ := strings.Cut(pair, "=")
+		_, replaced := own[name]
+		return replaced || strings.HasPrefix(pair, "SANDBOXD_TOKEN")
 	})
+	for name, value := range own {
+		if value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
 	local := func(port uint) string { return net.JoinHostPort("localhost", strconv.Itoa(int(port))) }
 	env = append(env, "SANDBOXD_GRPC_ADDR="+local(c.GRPCPort), "SANDBOXD_REST_ADDR="+local(c.RESTPort))
 	if c.Socket != "" {
@@ -207,6 +229,8 @@ func (d *daemon) shutdown(number *syscall.Signal, ended <-chan int) int {
 	ctx, cancel := context.WithTimeout(context.Background(), d.config.ShutdownTimeout)
 	defer cancel()
 	d.rest.Stop()
+	// A stopped process cannot react to the end.
+	d.lifecycle.Abandon()
 	code := 0
 	var parts sync.WaitGroup
 	parts.Go(func() {

@@ -9,11 +9,15 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/api"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/environment"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/gate"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/rest"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/token"
 )
 
@@ -110,20 +114,32 @@ func (s *server) stop(ctx context.Context) {
 	}
 }
 
-// accessCheck accepts requests that are meant for this sandbox and carry its token. Health checks need no token.
+// accessCheck accepts requests that are meant for this sandbox and carry its token. Health checks need no token. While
+// processes are stopped for a snapshot, requests wait, and are checked afterwards: in a fork the token is another one.
 type accessCheck struct {
-	guard    *token.Guard
-	identity token.Identity
+	guard *token.Guard
+	known *environment.Source
+	gate  *gate.Gate
+}
+
+// hold makes requests wait while processes are stopped.
+func (a accessCheck) hold(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.gate.Pass(r.Context()) == nil {
+			handler.ServeHTTP(w, r)
+		}
+	})
 }
 
 func (a accessCheck) check(header http.Header) (connect.Code, error) {
-	if err := a.identity.CheckUID(header); err != nil {
+	identity := a.known.Identity()
+	if err := identity.CheckUID(header); err != nil {
 		return connect.CodeFailedPrecondition, err
 	}
 	if err := a.guard.Check(header); err != nil {
 		return connect.CodeUnauthenticated, err
 	}
-	if err := a.identity.CheckNames(header); err != nil {
+	if err := identity.CheckNames(header); err != nil {
 		return connect.CodeFailedPrecondition, err
 	}
 	return 0, nil
@@ -132,11 +148,27 @@ func (a accessCheck) check(header http.Header) (connect.Code, error) {
 // wrap checks the requests to a handler. health is the path of its health check; refuse writes an error in the format of
 // its API.
 func (a accessCheck) wrap(health string, handler http.Handler, refuse func(http.ResponseWriter, int, error)) http.Handler {
+	checked := a.checked(handler, refuse)
+	held := a.hold(checked)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		isHealth := r.URL.Path == health && (r.Method == http.MethodGet || r.Method == http.MethodHead)
+		switch {
+		case r.URL.Path == health && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+			handler.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, rest.LifecyclePath):
+			// Tells a fork from its source before anything else has changed in it.
+			_ = a.guard.Refresh()
+			checked.ServeHTTP(w, r)
+		default:
+			held.ServeHTTP(w, r)
+		}
+	})
+}
+
+func (a accessCheck) checked(handler http.Handler, refuse func(http.ResponseWriter, int, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		code, err := a.check(r.Header)
 		switch {
-		case err == nil, isHealth:
+		case err == nil:
 			handler.ServeHTTP(w, r)
 		case code == connect.CodeUnauthenticated:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="sandbox"`)

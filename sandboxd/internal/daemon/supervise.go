@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/gate"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/reaper"
 )
@@ -32,10 +33,12 @@ const (
 type supervisor struct {
 	reaper  *reaper.Reaper
 	command []string
-	env     []string
+	env     func() []string
 	// who is the user of the command, or nil for the daemon's own user.
 	who    *process.Account
 	policy string
+	// gate is shut while the processes of the sandbox are stopped.
+	gate *gate.Gate
 
 	mu       sync.Mutex
 	child    *reaper.Child
@@ -79,16 +82,7 @@ func (s *supervisor) runOnce() int {
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		return s.startFailure(err)
 	}
-	attr := &syscall.ProcAttr{Env: s.environment(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true}}
-	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err == nil {
-		// On a terminal, the command must be in the foreground to get its input and signals.
-		attr.Sys.Foreground, attr.Sys.Ctty = true, 0
-	}
-	if s.who != nil {
-		s.who.Assume(attr.Sys)
-		s.giveStreams()
-	}
-	child, err := s.start(program, attr)
+	child, err := s.launch(program)
 	if err != nil {
 		return s.startFailure(err)
 	}
@@ -105,13 +99,32 @@ func (s *supervisor) runOnce() int {
 	return child.Status.ExitStatus()
 }
 
+// launch starts the command, after a snapshot that is being taken: in a fork its environment is another one.
+func (s *supervisor) launch(program string) (*reaper.Child, error) {
+	leave, err := s.gate.Enter()
+	for err != nil {
+		leave, err = s.gate.Enter()
+	}
+	defer leave()
+	attr := &syscall.ProcAttr{Env: s.environment(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true}}
+	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err == nil {
+		// On a terminal, the command must be in the foreground to get its input and signals.
+		attr.Sys.Foreground, attr.Sys.Ctty = true, 0
+	}
+	if s.who != nil {
+		s.who.Assume(attr.Sys)
+		s.giveStreams()
+	}
+	return s.start(program, attr)
+}
+
 // environment returns the environment of the command, with the variables of its user.
 func (s *supervisor) environment() []string {
 	if s.who == nil {
-		return s.env
+		return s.env()
 	}
 	own := s.who.Variables()
-	env := slices.DeleteFunc(slices.Clone(s.env), func(pair string) bool {
+	env := slices.DeleteFunc(s.env(), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
 		_, replaced := own[name]
 		return replaced

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/gate"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/reaper"
 )
 
@@ -28,18 +29,21 @@ type Options struct {
 	Reaper *reaper.Reaper
 	// Root confines working directories.
 	Root *confine.Root
-	// Env is the environment of every process.
-	Env []string
+	// Env returns the environment of a new process.
+	Env func() []string
 	// User is the default user of processes.
 	User string
+	// Gate is shut while the processes of the sandbox are stopped.
+	Gate *gate.Gate
 }
 
 // Manager is the registry of the processes of one sandbox.
 type Manager struct {
 	reaper      *reaper.Reaper
 	root        *confine.Root
-	baseEnv     []string
+	baseEnv     func() []string
 	defaultUser string
+	gate        *gate.Gate
 	nonce       string
 
 	once sync.Mutex
@@ -62,6 +66,7 @@ func NewManager(options Options) *Manager {
 		root:        options.Root,
 		baseEnv:     options.Env,
 		defaultUser: options.User,
+		gate:        options.Gate,
 		// Makes markers impossible to guess.
 		nonce:     rand.Text(),
 		processes: map[int32]*Process{},
@@ -79,6 +84,13 @@ func (m *Manager) Start(spec Spec) (*Process, error) {
 	}
 	if spec.User == "" {
 		spec.User = m.defaultUser
+	}
+	if !spec.WhileStopped {
+		leave, err := m.gate.Enter()
+		if err != nil {
+			return nil, startFailure("start", spec.Argv[0], err)
+		}
+		defer leave()
 	}
 	id, err := m.reserve(spec.Argv[0])
 	if err != nil {
@@ -105,6 +117,7 @@ const (
 	OriginExecute = "execute"
 	OriginLegacy  = "legacy"
 	OriginContext = "context"
+	OriginHook    = "hook"
 )
 
 func (m *Manager) reserve(program string) (int32, error) {

@@ -188,7 +188,7 @@ const markerVariable = "SANDBOXD_PROCESS"
 
 func (m *Manager) environment(spec *Spec, who *Account, cwd, marker string) []string {
 	env := map[string]string{}
-	for _, pair := range m.baseEnv {
+	for _, pair := range m.baseEnv() {
 		name, value, _ := strings.Cut(pair, "=")
 		env[name] = value
 	}

@@ -32,8 +32,10 @@ type Spec struct {
 	Session bool
 	// Detached keeps the process in the registry after it has ended, until newer ones replace it.
 	Detached bool
-	// Origin is the API that started it: "start", "execute", "legacy" or "context".
+	// Origin is the API that started it: "start", "execute", "legacy" or "context"; "hook" for a hook.
 	Origin string
+	// WhileStopped starts the process also while the processes of the sandbox are stopped.
+	WhileStopped bool
 	// Extra are files that the process gets as descriptors 3 and up. The caller closes them.
 	Extra []*os.File
 	// Follow opens a first, blocking reader that misses no output.

@@ -12,6 +12,8 @@ import (
 // kin describes how a process is related to others.
 type kin struct {
 	parent, group, session int
+	// stopped is true for a process that a signal or a debugger has stopped.
+	stopped bool
 	// marker is the value of markerVariable in its environment.
 	marker   string
 	readable bool
@@ -87,8 +89,18 @@ func killTrees(hunted []*Process) {
 	}
 }
 
-// takeCensus reads the relations of all processes except this one and zombies.
+// takeCensus reads the relations of all processes except this one and zombies, and their markers.
 func takeCensus() map[int]kin {
+	census := takeRelations()
+	for pid, k := range census {
+		k.marker, k.readable = readMarker(pid)
+		census[pid] = k
+	}
+	return census
+}
+
+// takeRelations is takeCensus without markers, which cost most of its time.
+func takeRelations() map[int]kin {
 	census := map[int]kin{}
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -102,7 +114,6 @@ func takeCensus() map[int]kin {
 			continue
 		}
 		if k, ok := readKin(pid); ok {
-			k.marker, k.readable = readMarker(pid)
 			census[pid] = k
 		}
 	}
@@ -125,5 +136,5 @@ func readKin(pid int) (kin, bool) {
 			return kin{}, false
 		}
 	}
-	return kin{parent: numbers[0], group: numbers[1], session: numbers[2]}, true
+	return kin{parent: numbers[0], group: numbers[1], session: numbers[2], stopped: fields[0] == "T" || fields[0] == "t"}, true
 }

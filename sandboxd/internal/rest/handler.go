@@ -14,6 +14,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/contexts"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/files"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/lifecycle"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
 )
 
@@ -23,6 +24,7 @@ type Options struct {
 	Processes *process.Manager
 	Contexts  *contexts.Manager
 	Activity  *activity.Tracker
+	Lifecycle *lifecycle.Lifecycle
 	// MetadataPrefix selects the environment variables in /v1/metadata.
 	MetadataPrefix string
 }
@@ -48,6 +50,7 @@ func New(options Options) *Handler {
 	h.metadata = sync.OnceValue(func() map[string]string { return visible(os.Environ(), options.MetadataPrefix) })
 	h.inside = http.NewServeMux()
 	h.routeActivity(h.inside)
+	h.routeEpoch(h.inside)
 	h.mux = http.NewServeMux()
 	h.mux.HandleFunc("GET /v1/health", h.health)
 	h.mux.HandleFunc("GET /v1/metadata", func(w http.ResponseWriter, _ *http.Request) {
@@ -56,6 +59,8 @@ func New(options Options) *Handler {
 	h.routeSystem(h.mux)
 	h.routeContexts(h.mux)
 	h.routeActivity(h.mux)
+	h.routeEpoch(h.mux)
+	h.routeLifecycle(h.mux)
 	return h
 }
 
@@ -66,7 +71,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Inside returns the handler for processes in the sandbox, which serves only activity and leases.
+// Inside returns the handler for processes in the sandbox, which serves only activity, leases and the epoch.
 func (h *Handler) Inside() http.Handler { return h.inside }
 
 // Stop makes the health check fail.

@@ -98,6 +98,28 @@ func credential(header http.Header) string {
 	return ""
 }
 
+// Refresh reads the token at once. If that fails, the old token stays valid. A nil guard has no token.
+func (g *Guard) Refresh() error {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.looked = time.Now()
+	return g.read()
+}
+
+// Revoke refuses all tokens until the file has a valid one again.
+func (g *Guard) Revoke() {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	// No token has this digest that anybody could know.
+	g.seen, g.digest = nil, [sha256.Size]byte{}
+}
+
 func (g *Guard) current() [sha256.Size]byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()
