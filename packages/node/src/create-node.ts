@@ -19,6 +19,7 @@ import type { Effects } from "./pod/effects.ts";
 import type { Machine } from "./pod/machine.ts";
 import { PodController } from "./pod/pod-controller.ts";
 import { tearDown } from "./pod/sandbox.ts";
+import { endInterruptedCaptures, SnapshotController } from "./state/snapshot-controller.ts";
 import { ClaimBinder } from "./storage/claim-binder.ts";
 import type { StreamOptions } from "./streams/find-container.ts";
 import { Logs } from "./streams/logs.ts";
@@ -61,6 +62,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const image = machine.images.resolve(hostImageName).then(nothing, nothing);
   starting.defer(() => image);
   await sweep(machine);
+  await endInterruptedCaptures(machine);
   starting.use(machine.trash).start((error) => log.warn({ error }, "discarded files not removed"));
   const facts = await machineFacts(machine, nodeName);
   const { now } = machine;
@@ -103,6 +105,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   starting.use(await NameServer.start({ address: machine.network.pool.gateway, names: rules, log }));
   starting.use(new Housekeeping({ client, machine, log }));
   starting.use(new ClaimBinder({ client, machine, events, log }));
+  starting.use(new SnapshotController({ client, machine, nodeName, events, log }));
   starting.use(new EndpointWriter({ client, nodeName, log }));
   const ready = Promise.all([registration.ready, controller.ready, rules.ready]).then(() => undefined);
   // A caller that does not await `ready` must not cause an unhandled rejection.

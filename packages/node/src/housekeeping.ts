@@ -4,6 +4,7 @@ import { sweepKept } from "./image/kept-rootfs.ts";
 import type { Machine } from "./pod/machine.ts";
 import { type OfferedRuntimes, syncRuntimeClasses } from "./runtime/runtime-classes.ts";
 import { kernelOf } from "./runtime/shared-kernel.ts";
+import { sweepSnapshots } from "./state/snapshot-controller.ts";
 
 const everyMs = 5 * 60_000;
 
@@ -14,7 +15,7 @@ export interface HousekeepingOptions {
 }
 
 /**
- * Periodic tasks: removes images above the store's limit and kept root filesystems and saved memory of deleted Sandboxes, and
+ * Periodic tasks: removes images above the store's limit and kept root filesystems and saved memory of deleted Sandboxes, files of deleted snapshots, and
  * updates the RuntimeClasses. A failed task is logged and runs again the next time.
  */
 export class Housekeeping implements AsyncDisposable {
@@ -49,6 +50,10 @@ export class Housekeeping implements AsyncDisposable {
       "saved memory": async () => {
         const removed = await machine.suspensions.sweep(() => sandboxUids(client), machine.now());
         if (removed.length > 0) log.info({ sandboxes: removed }, "images of deleted sandboxes removed");
+      },
+      snapshots: async () => {
+        const removed = await sweepSnapshots(client, machine.snapshots);
+        if (removed.length > 0) log.info({ snapshots: removed }, "files of deleted snapshots removed");
       },
       addresses: async () => {
         const known = await sandboxUids(client);

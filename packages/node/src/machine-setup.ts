@@ -22,6 +22,7 @@ import { openRuntimes, type Runtimes } from "./runtime/open-runtimes.ts";
 import { sharedKernel } from "./runtime/shared-kernel.ts";
 import { readSettings, runtimeChoices } from "./settings.ts";
 import { defaultStateLimits, type StateLimits } from "./state/limits.ts";
+import { SnapshotStore } from "./state/snapshot-store.ts";
 import { Suspensions } from "./state/suspensions.ts";
 import { type Cgroups, detectCgroups } from "./system/cgroups.ts";
 import { countingFolders, makeCountingCgroup } from "./system/enter-cgroup.ts";
@@ -107,7 +108,7 @@ export async function openMachine(
     Promise.all(["conmon", "ip", "nsenter", "nft", "mount", "umount", "find"].map((name) => findProgram(name))),
   ]);
   const budget = { ...(await budgetOf(layout.dataDir)), ...settings.budget, ...options.budget };
-  const { records, trash } = openRecords(layout);
+  const { records, trash, snapshots } = openRecords(layout);
   const [network, withUsers] = await Promise.all([
     openPodNetwork({ layout, subnet: options.subnet ?? settings.subnet }),
     tryRuntimes ? runtimesWithUsers(runtimes, layout) : [],
@@ -119,6 +120,7 @@ export async function openMachine(
     layout,
     records,
     trash,
+    snapshots,
     network,
     users,
     cgroups,
@@ -145,19 +147,24 @@ export async function openMachine(
   };
 }
 
-async function openState(options: MachineOptions, layout: Layout): Promise<Pick<Machine, "suspensions" | "saves">> {
+async function openState(
+  options: MachineOptions,
+  layout: Layout,
+): Promise<Pick<Machine, "suspensions" | "saves" | "standstill">> {
   const { blocks, bsize } = await statfs(layout.dataDir);
   const settings = await readSettings(options.dataDir);
   const limits = { ...defaultStateLimits(blocks * bsize), ...settings.state, ...options.state };
   return {
     suspensions: await Suspensions.open(layout, limits),
     saves: new FairLimiter({ total: limits.saves, perKey: limits.saves }),
+    standstill: new FairLimiter({ total: Number.POSITIVE_INFINITY, perKey: 1 }),
   };
 }
 
-function openRecords(layout: Layout): Pick<Machine, "records" | "trash"> {
+function openRecords(layout: Layout): Pick<Machine, "records" | "trash" | "snapshots"> {
   const trash = new Trash(layout.trashDir);
-  return { trash, records: podRecords(layout, (path) => trash.discard(path)) };
+  const discard = (path: string): Promise<void> => trash.discard(path);
+  return { trash, records: podRecords(layout, discard), snapshots: new SnapshotStore(layout, discard) };
 }
 
 /** Opens the image store and the network namespace for pulls. */

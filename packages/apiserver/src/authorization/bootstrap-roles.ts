@@ -100,6 +100,8 @@ const nodeRules: readonly PolicyRule[] = [
   on(read, ["networking.k8s.io"], "networkpolicies"),
   on(all, ["storage.k8s.io"], "storageclasses"),
   on(read, sandboxGroups, "sandboxes"),
+  // For the sources of snapshots, and for the objects that refer to snapshots.
+  on(read, extensionGroups, "sandboxclaims", "sandboxtemplates"),
   // Takes snapshots: holds them with a finalizer, and deletes those that expire or exceed a quota.
   on([...read, "update", "patch", "delete"], snapshotGroups, "sandboxsnapshots"),
   on(["get", "update", "patch"], snapshotGroups, "sandboxsnapshots/status"),

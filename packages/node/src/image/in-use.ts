@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { type Layout, podPaths } from "../layout.ts";
+import { snapshotFile, snapshotsFolder } from "../state/snapshot-store.ts";
 import { namesIn } from "../system/folders.ts";
 import { readJson } from "../system/json-file.ts";
 import { keptFile, keptFolder } from "./kept-rootfs.ts";
 
 /**
- * The ids of images that Pods, or root filesystems kept for Sandboxes, use. Read from the disk, so that CLI commands see
+ * The ids of images that Pods, snapshots, or root filesystems kept for Sandboxes, use. Read from the disk, so that CLI commands see
  * the same. A Pod's record is written before anything else of the Pod.
  */
 export async function imagesInUse(layout: Layout): Promise<ReadonlySet<string>> {
@@ -17,8 +18,11 @@ export async function imagesInUse(layout: Layout): Promise<ReadonlySet<string>> 
       return (await namesIn(folder)).map((container) => join(folder, container, keptFile));
     }),
   );
+  const snapshots = (await namesIn(snapshotsFolder(layout))).map((uid) =>
+    join(snapshotsFolder(layout), uid, snapshotFile),
+  );
   const records = await Promise.all(
-    [...pods, ...keptFiles.flat()].map((path) => readJson(path).catch(() => undefined)),
+    [...pods, ...keptFiles.flat(), ...snapshots].map((path) => readJson(path).catch(() => undefined)),
   );
   return new Set(records.flatMap(namedImages));
 }

@@ -7,6 +7,7 @@ import type { NodeCapacity } from "../oci/downward.ts";
 import type { ResourceBounds, ResourceDefaults } from "../oci/resources.ts";
 import type { OciRuntime } from "../runtime/oci-runtime.ts";
 import type { SharedKernel } from "../runtime/shared-kernel.ts";
+import type { SnapshotStore } from "../state/snapshot-store.ts";
 import type { Suspensions } from "../state/suspensions.ts";
 import type { Cgroups } from "../system/cgroups.ts";
 import type { FairLimiter } from "../system/fair-limiter.ts";
@@ -35,6 +36,9 @@ export interface Machine {
   readonly suspensions: Suspensions;
   /** Limits how many Pods are saved at the same time. */
   readonly saves: FairLimiter;
+  /** Lets one task at a time pause a Pod. Keys are UIDs of Pods. */
+  readonly standstill: FairLimiter;
+  readonly snapshots: SnapshotStore;
   readonly defaults: ResourceDefaults;
   /** The limits of all sandboxes together. */
   readonly budget: Budget;

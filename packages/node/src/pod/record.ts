@@ -108,7 +108,12 @@ export type SaveRecord =
  * - `failed`: none runs.
  */
 export type RestoreRecord =
-  | { readonly step: "begun" | "running"; readonly image: string }
+  | {
+      readonly step: "begun" | "running";
+      readonly image: string;
+      /** The name of the SandboxSnapshot, if the image is one. */
+      readonly snapshot?: string;
+    }
   | { readonly step: "failed"; readonly image: string; readonly reason: StateReason; readonly message: string };
 
 export interface VolumePlace {

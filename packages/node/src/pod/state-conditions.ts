@@ -37,7 +37,9 @@ function saved({ save }: PodRecord): PodCondition[] {
 function restored({ restore }: PodRecord): PodCondition[] {
   if (restore?.step === "failed") return [isFalse(restoredCondition, restore)];
   if (restore?.step !== "running") return [];
-  return [{ type: restoredCondition, status: "True", reason: "Restored", message: `restored from ${restore.image}` }];
+  const { image, snapshot } = restore;
+  const message = snapshot === undefined ? `restored from ${image}` : `restored from SandboxSnapshot "${snapshot}"`;
+  return [{ type: restoredCondition, status: "True", reason: "Restored", message }];
 }
 
 function isFalse(type: string, { reason, message }: { reason: string; message: string }): PodCondition {

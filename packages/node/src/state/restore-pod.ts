@@ -19,7 +19,9 @@ import { readCpuFeatures } from "./cpu-features.ts";
 import { moveVolumesIn, moveVolumesOut } from "./empty-dirs.ts";
 import { hashContainers } from "./hash-containers.ts";
 import { checkpointFolder, verifyFiles } from "./image-files.ts";
-import { checkPlace, type ImageMeta } from "./image-meta.ts";
+import { checkPlace, type ImageMeta, readMeta } from "./image-meta.ts";
+import { openSnapshot, placeFiles, type UsableSnapshot } from "./restore-snapshot.ts";
+import { tellSandboxd } from "./sandboxd-lifecycle.ts";
 import { StateError } from "./state-error.ts";
 import type { StoredImage } from "./suspensions.ts";
 
@@ -34,17 +36,21 @@ export async function restorePod(effects: Effects, pod: Pod, record: PodRecord):
   try {
     const image = await openImage(effects, pod, record, name);
     const isInterrupted = record.restore?.step === "begun";
+    // Before the first record: as long as the restore has not begun, nothing has run that could have changed the files.
+    if (!isInterrupted) await image.prepare?.();
     if (!isInterrupted) await beginRestore(effects, pod, record, image);
     await image.claim?.();
-    await moveVolumesIn(machine.layout, record.uid, image.folder);
     for (const container of orderOf(pod, image.meta)) {
       const current = await recordOf(machine, record);
       if (isLive(current.containers[container])) continue;
       if (isInterrupted && (await adopt(effects, pod, current, container))) continue;
       await restoreContainer(effects, pod, current, { container, image });
     }
+    if (orderOf(pod, image.meta).length > 0) await tellInside(effects, pod, record, image);
     const restored = await recordOf(machine, record);
-    await machine.records.write({ ...restored, restore: { step: "running", image: name } });
+    const { snapshot } = image;
+    const restore = { step: "running", image: name, ...(snapshot !== undefined && { snapshot }) } as const;
+    await machine.records.write({ ...restored, restore });
     await image.used?.();
   } catch (error) {
     // The Pod before this one is not removed yet.
@@ -53,8 +59,26 @@ export async function restorePod(effects: Effects, pod: Pod, record: PodRecord):
   }
 }
 
+/** Lets the sandbox refresh its identity and run its hook. The Pod is not ready before that. */
+async function tellInside(effects: Effects, pod: Pod, record: PodRecord, image: UsableImage): Promise<void> {
+  const { client, recordEvent } = effects;
+  const event = image.snapshot === undefined ? "after-resume" : "after-fork";
+  try {
+    const report = await tellSandboxd({ client, pod, address: record.address, event });
+    const failures = report?.failures.join("; ") ?? "";
+    if (failures !== "") recordEvent(pod, { type: "Warning", reason: "HookFailed", text: failures });
+  } catch (error) {
+    recordEvent(pod, { type: "Warning", reason: "HookFailed", text: messageOf(error) });
+  }
+}
+
 /** An image that this Pod may use. */
-export interface UsableImage extends StoredImage {
+export interface UsableImage extends Pick<StoredImage, "folder"> {
+  readonly meta: Pick<ImageMeta, "containers" | "identity">;
+  /** The name of the SandboxSnapshot that the image belongs to. */
+  readonly snapshot?: string;
+  /** Gives the Pod the files of the image. Called before anything of the Pod is restored. */
+  readonly prepare?: () => Promise<void>;
   /** Called before the first container is restored. Throws if another Pod has used the image. */
   readonly claim?: () => Promise<void>;
   /** Called when the Pod runs. */
@@ -68,7 +92,7 @@ async function openImage(effects: Effects, pod: Pod, record: PodRecord, name: st
   const sandboxUid = record.keptFor ?? "";
   if (reference === undefined) throw new StateError("RestoreFailed", `"${name}" does not name an image`);
   if (sandboxUid === "") throw new StateError("RestoreFailed", "No Sandbox controls this Pod");
-  if (reference.type === "snapshot") throw new StateError("SnapshotNotFound", "This node has no such snapshot");
+  if (reference.type === "snapshot") return openSnapshotImage(effects, pod, record, reference.uid);
   const key = { sandboxUid, epoch: reference.epoch };
   const image = await machine.suspensions.find(key);
   if (image === undefined || image.meta.sandboxUid !== sandboxUid || image.meta.namespace !== record.namespace) {
@@ -77,9 +101,43 @@ async function openImage(effects: Effects, pod: Pod, record: PodRecord, name: st
   await checkImage(effects, pod, record, image);
   return {
     ...image,
-    claim: () => machine.suspensions.claim(key, record.uid),
+    claim: async () => {
+      await machine.suspensions.claim(key, record.uid);
+      await moveVolumesIn(machine.layout, record.uid, image.folder);
+    },
     used: () => machine.suspensions.remove(key),
   };
+}
+
+/**
+ * Opens the snapshot that a Pod names. Any number of Pods can be restored from it, each with its own copy of the files. A snapshot
+ * without memory gives an image without containers: they are started.
+ */
+async function openSnapshotImage(effects: Effects, pod: Pod, record: PodRecord, uid: string): Promise<UsableImage> {
+  const { machine } = effects;
+  const found = await openSnapshot(effects, pod, record, uid);
+  const { folder, stored } = found;
+  const image = stored.depth === "Memory" ? await openMemory(effects, pod, record, found) : undefined;
+  return {
+    folder,
+    meta: image?.meta ?? { containers: {}, identity: record.identity === true },
+    snapshot: stored.name,
+    prepare: () => placeFiles(machine, record, found),
+    // The Sandbox continues from here: memory that was saved before is out of date.
+    used: () => machine.suspensions.retire(record.keptFor ?? "", machine.now()),
+  };
+}
+
+async function openMemory(
+  effects: Effects,
+  pod: Pod,
+  record: PodRecord,
+  { folder, stored }: UsableSnapshot,
+): Promise<StoredImage> {
+  const meta = await readMeta(folder);
+  if (meta === undefined) throw new StateError("ImageMissing", `SandboxSnapshot "${stored.name}" has lost its memory`);
+  await checkImage(effects, pod, record, { folder, meta });
+  return { folder, meta };
 }
 
 /** Throws a StateError if an image cannot be restored by this Pod on this machine. */
@@ -106,8 +164,8 @@ async function beginRestore({ machine }: Effects, pod: Pod, record: PodRecord, {
       .map(([name, kept]) => [name, isLive(kept) ? withoutRun(kept) : kept] as const),
   );
   const restore = { step: "begun", image: wantedImage(pod) ?? "" } as const;
-  const identity = meta.identity ? { identity: true } : {};
-  await machine.records.write({ ...record, ...identity, restore, containers });
+  // The mounts of a restored container must be those that it was saved with.
+  await machine.records.write({ ...record, identity: meta.identity, restore, containers });
 }
 
 function withoutRun({ run: _run, stopping: _stopping, ...kept }: ContainerRecord): ContainerRecord {
@@ -115,7 +173,7 @@ function withoutRun({ run: _run, stopping: _stopping, ...kept }: ContainerRecord
 }
 
 /** The containers of the saved sandbox, in the order in which they are restored. */
-function orderOf(pod: Pod, { containers }: ImageMeta): string[] {
+function orderOf(pod: Pod, { containers }: Pick<ImageMeta, "containers">): string[] {
   const names = [...(needsHolder(pod) ? [holderName] : []), ...membersOf(pod).map(({ container }) => container.name)];
   return names.filter((name) => isLive(containers[name]));
 }

@@ -55,7 +55,10 @@ export async function savePod(effects: Effects, request: SaveRequest): Promise<n
   const found = await machine.suspensions.find(key).catch(() => undefined);
   if (found?.meta.podUid === record.uid) return found.meta.sizeBytes;
   if (!isInitialized(request.pod, record, {})) throw new StateError("SourceNotRunning", "The Pod is still starting");
-  return machine.saves.run(record.namespace, () => writeSuspension(effects, request, key), signal);
+  const write = (): Promise<number> => writeSuspension(effects, request, key);
+  // A snapshot of this Pod that is being taken would continue it in the middle of the save.
+  const alone = (): Promise<number> => machine.standstill.run(record.uid, write, signal);
+  return machine.saves.run(record.namespace, alone, signal);
 }
 
 async function writeSuspension(
@@ -136,7 +139,7 @@ export async function describeImage(
  * After an upgrade of the runtime, sandboxes that the earlier program started still run it. No program of this node could restore
  * their images.
  */
-async function checkBuild({ runtime, checkpoints }: PodSandbox, record: PodRecord): Promise<void> {
+export async function checkBuild({ runtime, checkpoints }: PodSandbox, record: PodRecord): Promise<void> {
   const pid = record.containers[firstContainer(record)]?.run?.process.pid;
   const running = `/proc/${pid}/exe`;
   const [own, installed] = await Promise.all([stat(running), stat(runtime.program)]);
@@ -149,7 +152,7 @@ async function checkBuild({ runtime, checkpoints }: PodSandbox, record: PodRecor
 }
 
 /** An image has at most the size of the Pod's memory. */
-async function checkRoom({ cgroups, layout, budget }: Machine, { uid }: PodRecord): Promise<void> {
+export async function checkRoom({ cgroups, layout, budget }: Machine, { uid }: PodRecord): Promise<void> {
   const [{ freeBytes }, usage] = await Promise.all([
     diskSpace(layout.stateDir),
     cgroupUsage(cgroups, podPaths(layout, uid).cgroup),

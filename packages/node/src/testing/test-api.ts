@@ -1,4 +1,12 @@
-import { type Pod, type PodSpec, type Sandbox, sandboxes } from "@agent-sandbox/api";
+import {
+  type Pod,
+  type PodSpec,
+  type Sandbox,
+  sandboxClaims,
+  sandboxes,
+  sandboxSnapshots,
+  sandboxTemplates,
+} from "@agent-sandbox/api";
 import { type Client, createClient, kubeEvents, type Transport } from "@agent-sandbox/kube";
 import { MemoryApiServer } from "@agent-sandbox/kube/testing";
 import {
@@ -49,6 +57,9 @@ export function openTestApi(): TestApi {
       namespaces,
       networkPolicies,
       { ...sandboxes, status: true },
+      { ...sandboxClaims, status: true },
+      sandboxTemplates,
+      { ...sandboxSnapshots, status: true },
     ],
   });
   const client = createClient(withTokens(server));

@@ -1,0 +1,199 @@
+import { type SandboxSnapshot, type SandboxSnapshotStatus, sandboxSnapshots, semanticEqual } from "@agent-sandbox/api";
+import {
+  type Client,
+  Controller,
+  type EventRecorder,
+  Fence,
+  Informers,
+  isReason,
+  type Logger,
+  type Pass,
+  reconciler,
+} from "@agent-sandbox/kube";
+import type { Machine } from "../pod/machine.ts";
+import { admitSnapshot } from "./admit-snapshot.ts";
+import { readCpuFeatures } from "./cpu-features.ts";
+import { type CaptureProblem, decideSnapshot, type ObservedSnapshot, type SnapshotAction } from "./decide-snapshot.ts";
+import { checkPlace, readMeta } from "./image-meta.ts";
+import { snapshotQuota } from "./snapshot-quota.ts";
+import { findSource } from "./snapshot-source.ts";
+import { type SnapshotStore, type StoredSnapshot, snapshotFolder } from "./snapshot-store.ts";
+import { StateError } from "./state-error.ts";
+import { copySuspended } from "./suspended-snapshot.ts";
+import { resumePod, takeSnapshot } from "./take-snapshot.ts";
+
+export interface SnapshotControllerOptions {
+  readonly client: Client;
+  readonly machine: Machine;
+  readonly nodeName: string;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly log: Logger;
+}
+
+/** Takes, keeps and removes the snapshots of Sandboxes on this node. */
+export class SnapshotController implements AsyncDisposable {
+  readonly #options: SnapshotControllerOptions;
+  readonly #owned = new AsyncDisposableStack();
+
+  constructor(options: SnapshotControllerOptions) {
+    this.#options = options;
+    const { client, log } = options;
+    const informers = this.#owned.use(new Informers({ client, log }));
+    const snapshots = informers.get(sandboxSnapshots);
+    this.#owned.use(
+      Controller.start({
+        name: "snapshot",
+        client,
+        fence: this.#owned.use(new Fence({ informers })),
+        workers: 2,
+        // A capture can be slow: one namespace must not occupy all workers.
+        workersPerNamespace: 1,
+        primary: snapshots,
+        log,
+        reconcile: reconciler<SandboxSnapshot, ObservedSnapshot, SnapshotAction, SandboxSnapshotStatus, undefined>({
+          primary: snapshots,
+          initialMemory: () => undefined,
+          observe: (key) => this.#observe(snapshots.get(key)),
+          decide: decideSnapshot,
+          perform: (action, observed, pass) => this.#perform(action, observed, pass),
+          writeStatus,
+          describe: (action) => ({ do: action.do }),
+        }),
+      }),
+    );
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#owned.disposeAsync();
+  }
+
+  async #observe(snapshot: SandboxSnapshot | undefined): Promise<ObservedSnapshot | undefined> {
+    if (snapshot === undefined) return undefined;
+    const { machine, nodeName } = this.#options;
+    const stored = await machine.snapshots.read(snapshot.metadata.uid ?? "");
+    return { snapshot, nodeName, stored, isRestorable: stored !== undefined && (await isRestorable(machine, stored)) };
+  }
+
+  async #perform(
+    action: SnapshotAction,
+    observed: ObservedSnapshot,
+    pass: Pass,
+  ): Promise<ObservedSnapshot | undefined> {
+    const { snapshot } = observed;
+    const { namespace = "", name = "", uid = "", resourceVersion = "" } = snapshot.metadata;
+    const preconditions = { uid, resourceVersion };
+    const place = { namespace, name };
+    switch (action.do) {
+      case "hold":
+      case "release": {
+        const { do: _, ...metadata } = action;
+        const patch = { type: "merge", body: { metadata }, preconditions } as const;
+        return { ...observed, snapshot: pass.ownWrite(await pass.client.patch(sandboxSnapshots, place, patch)) };
+      }
+      case "capture":
+        return this.#capture(observed, pass.client);
+      case "remove-files":
+        await this.#options.machine.snapshots.remove(uid);
+        return observed;
+      case "delete":
+        await pass.client.delete(sandboxSnapshots, place, { preconditions: { uid } });
+        return undefined;
+      default:
+        return action satisfies never;
+    }
+  }
+
+  async #capture(observed: ObservedSnapshot, client: Client): Promise<ObservedSnapshot> {
+    const { machine, log } = this.#options;
+    const { snapshot } = observed;
+    try {
+      const stored = await this.#take(snapshot, client);
+      const { namespace, name, sizeBytes, pauseMs } = stored;
+      log.info({ snapshot: `${namespace}/${name}`, sizeBytes, pauseMs }, "snapshot taken");
+      return { ...observed, stored, isRestorable: await isRestorable(machine, stored) };
+    } catch (error) {
+      if (!(error instanceof StateError)) throw error;
+      return { ...observed, problem: problemOf(error) };
+    }
+  }
+
+  async #take(snapshot: SandboxSnapshot, client: Client): Promise<StoredSnapshot> {
+    const { machine } = this.#options;
+    const source = await findSource({ machine, client }, snapshot);
+    const store = machine.snapshots;
+    const admit = (bytes: number): Promise<void> => this.#admit(snapshot, client, bytes);
+    const { namespace = "" } = snapshot.metadata;
+    const common = { machine, client, store, snapshot, admit };
+    if (source.pod === undefined) return copySuspended({ ...common, sandbox: source.sandbox });
+    const { uid } = source.record;
+    return machine.saves.run(namespace, () =>
+      machine.standstill.run(uid, () => takeSnapshot({ ...common, ...source })),
+    );
+  }
+
+  async #admit(snapshot: SandboxSnapshot, client: Client, bytes: number): Promise<void> {
+    const { machine, events } = this.#options;
+    const deleted = await admitSnapshot({ client, store: machine.snapshots, quota: snapshotQuota }, snapshot, bytes);
+    for (const name of deleted) {
+      const text = `Deleted SandboxSnapshot "${name}" to make room for this one`;
+      events.record(sandboxSnapshots, snapshot, { type: "Normal", reason: "SnapshotEvicted", action: "Evict", text });
+    }
+  }
+}
+
+/** A source that does not run may start. Everything else would fail again in the same way. */
+function problemOf({ reason, message }: StateError): CaptureProblem {
+  return { reason, message, isFinal: reason !== "SourceNotRunning" };
+}
+
+async function writeStatus(
+  status: SandboxSnapshotStatus,
+  { snapshot }: ObservedSnapshot,
+  { client, ownWrite }: Pass,
+): Promise<SandboxSnapshot | undefined> {
+  if (semanticEqual(snapshot.status, status, ["status"])) return undefined;
+  const { namespace = "", name = "", uid = "", resourceVersion = "" } = snapshot.metadata;
+  const patch = { type: "merge", body: { status }, preconditions: { uid, resourceVersion } } as const;
+  return client
+    .patch(sandboxSnapshots, { namespace, name }, patch, { subresource: "status" })
+    .then(ownWrite, (error: unknown) => {
+      // The next pass decides on the new version.
+      if (isReason(error, "Conflict", "NotFound")) return undefined;
+      throw error;
+    });
+}
+
+/** Whether this node has the runtime and the processor that the snapshot was taken with. */
+async function isRestorable(machine: Machine, { uid, depth }: StoredSnapshot): Promise<boolean> {
+  if (depth === "Filesystem") return true;
+  try {
+    const meta = await readMeta(snapshotFolder(machine.layout, uid));
+    const build = await machine.runtimes.get(meta?.runtime ?? "")?.checkpoints?.build();
+    if (meta === undefined || build === undefined) return false;
+    checkPlace(meta, { build, cpu: await readCpuFeatures(), specHash: meta.specHash });
+    return true;
+  } catch (error) {
+    if (error instanceof StateError) return false;
+    throw error;
+  }
+}
+
+/** Continues Pods that a crash left paused in the middle of a capture, and removes the partial snapshots. */
+export async function endInterruptedCaptures(machine: Pick<Machine, "runtimes" | "snapshots">): Promise<void> {
+  for (const [uid, intent] of await machine.snapshots.interrupted()) {
+    if (intent !== undefined) await resumePod(machine, intent.runtime, intent.paused);
+    await machine.snapshots.abandon(uid);
+  }
+}
+
+/** Removes the files of SandboxSnapshots that no longer exist. Returns their UIDs. */
+export async function sweepSnapshots(client: Client, store: SnapshotStore): Promise<readonly string[]> {
+  // Listed before the objects, so that a snapshot created in between is not removed.
+  const found = await store.uids();
+  if (found.length === 0) return [];
+  const { items } = await client.list(sandboxSnapshots);
+  const existing = new Set(items.map(({ metadata }) => metadata.uid));
+  const gone = found.filter((uid) => !existing.has(uid));
+  for (const uid of gone) await store.remove(uid);
+  return gone;
+}

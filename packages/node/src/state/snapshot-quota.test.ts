@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { makeRoom, type QuotaRequest, type SnapshotQuota } from "./snapshot-quota.ts";
+import type { StoredSnapshot } from "./snapshot-store.ts";
+
+const quota: SnapshotQuota = { namespace: { count: 2, bytes: 100 }, total: { count: 3, bytes: 150 } };
+const snapshot = (uid: string, createdAt: number, more: Partial<StoredSnapshot> = {}): StoredSnapshot => ({
+  version: 1,
+  uid,
+  namespace: "a",
+  name: uid,
+  sandbox: { name: "box", uid: "b" },
+  depth: "Memory",
+  epoch: 0,
+  runtime: { name: "gvisor", version: "1" },
+  containers: [],
+  claims: [],
+  pauseMs: 0,
+  sizeBytes: 10,
+  createdAt,
+  ...more,
+});
+const [newer, older] = [snapshot("newer", 2), snapshot("older", 1)];
+const foreign = snapshot("foreign", 0, { namespace: "b" });
+const request = (more: Partial<QuotaRequest> = {}): QuotaRequest => ({
+  namespace: "a",
+  bytes: 10,
+  evictable: new Set(),
+  ...more,
+});
+
+describe("the quota of snapshots", () => {
+  test.for([
+    ["room without removing anything", [newer], request(), { evict: [] }],
+    ["too many in the namespace", [newer, older], request(), { refusal: 'the namespace "a" may have 2 snapshots' }],
+    [
+      "the oldest that may be removed makes room",
+      [newer, older],
+      request({ evictable: new Set(["newer", "older"]) }),
+      { evict: [older] },
+    ],
+    ["one in use stays", [newer, older], request({ evictable: new Set(["newer"]) }), { evict: [newer] }],
+    [
+      "several are removed for a large one",
+      [newer, older],
+      request({ bytes: 95, evictable: new Set(["newer", "older"]) }),
+      { evict: [older, newer] },
+    ],
+    [
+      "one that is too large alone",
+      [],
+      request({ bytes: 101 }),
+      { refusal: 'the snapshots of the namespace "a" may have 100 bytes together' },
+    ],
+    [
+      "those of other namespaces are never removed",
+      [foreign, snapshot("f2", 0, { namespace: "b" }), snapshot("f3", 0, { namespace: "c" })],
+      request({ evictable: new Set(["foreign", "f2", "f3"]) }),
+      { refusal: "this node may have 3 snapshots" },
+    ],
+    [
+      "the node is full of others' bytes",
+      [snapshot("f", 0, { namespace: "b", sizeBytes: 145 })],
+      request(),
+      { refusal: "the snapshots of this node may have 150 bytes together" },
+    ],
+  ] as const)("%s", ([, stored, wanted, expected]) => {
+    expect(makeRoom(stored, wanted, quota)).toEqual(expected);
+  });
+});

@@ -1,0 +1,225 @@
+import { chmod, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Pod, Sandbox, SandboxSnapshot, SnapshotDepth } from "@agent-sandbox/api";
+import type { Client } from "@agent-sandbox/kube";
+import { messageOf } from "../errors.ts";
+import { keptPaths } from "../image/kept-rootfs.ts";
+import { containerId, containerPaths } from "../layout.ts";
+import { countDisk } from "../pod/count-disk.ts";
+import { type Machine, runtimeNamed } from "../pod/machine.ts";
+import { holderName, memberNamed } from "../pod/members.ts";
+import { isLive } from "../pod/plan-stop.ts";
+import type { PodRecord } from "../pod/record.ts";
+import { callRuntime } from "../runtime/runtime-call.ts";
+import { writeJson } from "../system/json-file.ts";
+import { cloneTree, syncTree } from "./clone-tree.ts";
+import { checkpointFolder, metaFile, sizeOf, sumFiles, volumesFolder } from "./image-files.ts";
+import type { ImageMeta } from "./image-meta.ts";
+import { tellSandboxd } from "./sandboxd-lifecycle.ts";
+import { checkBuild, checkRoom, describeImage, pausePod, sandboxOf } from "./save-pod.ts";
+import { claimIn, layerIn, type SnapshotContainer, type SnapshotStore, type StoredSnapshot } from "./snapshot-store.ts";
+import { type CapturedVolume, volumesToCapture } from "./snapshot-volumes.ts";
+import { StateError } from "./state-error.ts";
+
+export interface Capture {
+  readonly machine: Machine;
+  readonly client: Client;
+  readonly store: SnapshotStore;
+  readonly snapshot: SandboxSnapshot;
+  readonly sandbox: Sandbox;
+  readonly pod: Pod;
+  readonly record: PodRecord;
+  /** Throws `QuotaExceeded` if a snapshot of this size may not be kept. */
+  readonly admit: (bytes: number) => Promise<void>;
+}
+
+/**
+ * Takes a snapshot of a running Sandbox. Its processes stand still while memory and files are captured, so that both show the same
+ * instant, and continue afterwards, whatever happens. Throws a StateError if there is no snapshot.
+ */
+export async function takeSnapshot(capture: Capture): Promise<StoredSnapshot> {
+  const { machine, store, record } = capture;
+  const uid = capture.snapshot.metadata.uid ?? "";
+  const depth = depthOf(capture);
+  if (depth === "Memory") {
+    await checkBuild(sandboxOf(machine, record), record);
+    await checkRoom(machine, record);
+  }
+  await capture.admit(0);
+  const volumes = volumesToCapture(capture.pod, capture.sandbox, record, capture.snapshot.spec);
+  try {
+    const folder = await store.begin(uid, intentOf(capture));
+    const pauseMs = await standingStill(capture, () => captureInto(folder, capture, volumes));
+    if (depth === "Memory") await describe(folder, capture);
+    else await rm(checkpointFolder(folder), { recursive: true, force: true });
+    await syncTree(folder);
+    const stored = await storedOf(capture, { folder, depth, pauseMs, volumes });
+    await capture.admit(stored.sizeBytes);
+    await store.commit(stored);
+    return stored;
+  } catch (error) {
+    await store.abandon(uid);
+    throw toStateError(error);
+  }
+}
+
+/** The wanted depth, or the greatest that the runtime supports. */
+function depthOf({ machine, record, snapshot }: Capture): SnapshotDepth {
+  const wanted = snapshot.spec.depth;
+  if (wanted === "Filesystem") return wanted;
+  try {
+    sandboxOf(machine, record);
+    return "Memory";
+  } catch (error) {
+    if (wanted === undefined && error instanceof StateError && error.reason === "RuntimeCannotSave")
+      return "Filesystem";
+    throw error;
+  }
+}
+
+/** The containers that run now, by their ids in the runtime. */
+function liveIds({ uid, containers }: PodRecord): string[] {
+  return Object.entries(containers).flatMap(([name, kept]) =>
+    isLive(kept) ? [containerId(uid, name, kept.attempt)] : [],
+  );
+}
+
+function intentOf({ record }: Capture): { podUid: string; runtime: string; paused: string[] } {
+  const [first] = Object.values(record.containers);
+  return { podUid: record.uid, runtime: first?.runtime ?? "", paused: liveIds(record) };
+}
+
+/** Runs `work` while no process of the Pod runs. Returns for how many milliseconds they stood still. */
+async function standingStill(capture: Capture, work: () => Promise<void>): Promise<number> {
+  const { machine, client, pod, record } = capture;
+  const tell = { client, pod, address: record.address };
+  const from = performance.now();
+  // First inside: a fork comes up with stopped processes, which continue when its identity is refreshed.
+  const report = await tellSandboxd({ ...tell, event: "before-snapshot" });
+  try {
+    await pause(machine, record);
+    await work();
+  } finally {
+    await resumePod(machine, record.containers[holderName]?.runtime ?? runtimeNameOf(record), liveIds(record));
+    if (report !== undefined) await tellSandboxd({ ...tell, event: "after-snapshot" });
+  }
+  return Math.ceil(performance.now() - from);
+}
+
+const alreadyPaused = /already paused|not able to pause|cannot pause/i;
+const notPaused = /not paused|does not exist|not running|cannot resume/i;
+
+function runtimeNameOf({ containers }: PodRecord): string {
+  return Object.values(containers)[0]?.runtime ?? "";
+}
+
+async function pause(machine: Machine, record: PodRecord): Promise<void> {
+  const runtime = runtimeNamed(machine, runtimeNameOf(record));
+  if (runtime.checkpoints !== undefined) return pausePod(machine, record);
+  const command = { program: runtime.program, args: runtime.globalArgs };
+  for (const id of liveIds(record)) await callRuntime(command, ["pause", id], alreadyPaused);
+}
+
+/** Continues the containers of a Pod. Those that are not paused, or have ended, stay as they are. */
+export async function resumePod(
+  machine: Pick<Machine, "runtimes">,
+  runtimeName: string,
+  ids: readonly string[],
+): Promise<void> {
+  const runtime = machine.runtimes.get(runtimeName);
+  if (runtime === undefined) return;
+  const command = { program: runtime.program, args: runtime.globalArgs };
+  for (const id of ids) {
+    if (runtime.checkpoints !== undefined) await runtime.checkpoints.resume(id);
+    else await callRuntime(command, ["resume", id], notPaused);
+  }
+}
+
+async function captureInto(folder: string, capture: Capture, volumes: readonly CapturedVolume[]): Promise<void> {
+  const { machine, record } = capture;
+  const { checkpoints } = runtimeNamed(machine, runtimeNameOf(record));
+  if (checkpoints !== undefined) {
+    // Also for depth Filesystem: gVisor writes its cached files back before it saves.
+    await checkpoints.save(sandboxOf(machine, record).id, checkpointFolder(folder));
+  }
+  for (const { name } of containersOf(capture)) {
+    await cloneTree(writableLayerOf(machine, record, name), layerIn(folder, name));
+  }
+  for (const { name, path, isClaim } of volumes) {
+    await cloneTree(path, isClaim ? claimIn(folder, name) : join(volumesFolder(folder), name));
+  }
+}
+
+/** The folder that receives the writes of a container. */
+function writableLayerOf({ layout }: Machine, { uid, keptFor = "" }: PodRecord, container: string): string {
+  return keptFor === "" ? containerPaths(layout, uid, container).upper : keptPaths(layout, keptFor, container).upper;
+}
+
+/** The containers with files of their own. The holder has none, and debug containers are not part of the Sandbox. */
+function containersOf({ pod, record }: Capture): SnapshotContainer[] {
+  return Object.entries(record.containers).flatMap(([name, { reference = "", image = "" }]) => {
+    const member = memberNamed(pod, name);
+    return member === undefined || member.role === "ephemeral" ? [] : [{ name, reference, image }];
+  });
+}
+
+/** Makes the snapshot an image that a Pod can be restored from. */
+async function describe(folder: string, capture: Capture): Promise<void> {
+  const { machine, pod, record, sandbox } = capture;
+  const checkpoint = checkpointFolder(folder);
+  for (const name of await readdir(checkpoint)) await chmod(join(checkpoint, name), 0o600);
+  const files = await sumFiles(folder);
+  const meta: ImageMeta = {
+    ...(await describeImage(machine, pod, record)),
+    kind: "snapshot",
+    sandboxUid: sandbox.metadata.uid ?? "",
+    epoch: epochOf(sandbox),
+    files,
+    sizeBytes: sizeOf(files),
+  };
+  await writeJson(join(folder, metaFile), meta);
+}
+
+export function epochOf({ status }: Sandbox): number {
+  return status?.suspension?.epoch ?? 0;
+}
+
+async function storedOf(
+  capture: Capture,
+  {
+    folder,
+    depth,
+    pauseMs,
+    volumes,
+  }: { folder: string; depth: SnapshotDepth; pauseMs: number; volumes: readonly CapturedVolume[] },
+): Promise<StoredSnapshot> {
+  const { machine, snapshot, sandbox, record } = capture;
+  const { uid = "", namespace = "", name = "" } = snapshot.metadata;
+  const runtime = runtimeNamed(machine, runtimeNameOf(record));
+  const version = (await runtime.checkpoints?.build())?.version ?? "";
+  return {
+    version: 1,
+    uid,
+    namespace,
+    name,
+    sandbox: { name: sandbox.metadata.name ?? "", uid: sandbox.metadata.uid ?? "" },
+    depth,
+    epoch: epochOf(sandbox),
+    runtime: { name: runtime.name, version },
+    containers: containersOf(capture),
+    claims: volumes.filter(({ isClaim }) => isClaim).map((volume) => volume.name),
+    pauseMs,
+    sizeBytes: (await countDisk([folder]))?.get(folder) ?? 0,
+    createdAt: machine.now(),
+  };
+}
+
+/** A disk that is full is a quota: the snapshot can be taken when something else is removed. */
+export function toStateError(error: unknown): StateError {
+  if (error instanceof StateError) return error;
+  const message = messageOf(error);
+  const isFull = /no space left on device|ENOSPC|disk quota exceeded/i.test(message);
+  return new StateError(isFull ? "QuotaExceeded" : "SaveFailed", `Cannot take a snapshot: ${message}`, {
+    cause: error,
+  });
+}
