@@ -1,6 +1,6 @@
 import type { Sandbox } from "@agent-sandbox/api";
 import { deferStatus, type Index } from "@agent-sandbox/kube";
-import { poolOf, templateOf } from "../extensions.test.support.ts";
+import { epoch, memberNamed, poolOf, startingStatus, templateOf } from "../extensions.test.support.ts";
 import { blueprintOf } from "../template/blueprint.ts";
 import { type Decision, decide, type PoolMemory } from "./decide.ts";
 import { facetsOf, membersOf } from "./members.ts";
@@ -35,7 +35,21 @@ export function look(scene: Scene = {}): Observed {
 }
 
 /** The decision as the engine carries it out at this time: a status that is not due yet is left out. */
-export function judge(scene: Scene, now: number): Decision {
+export function judge(scene: Scene, now: number = epoch): Decision {
   const decision = decide(look(scene), scene.memory ?? {}, now);
   return { ...decision, ...deferStatus(decision, now) };
 }
+
+const names = (sandboxes: readonly Sandbox[]): (string | undefined)[] => sandboxes.map(({ metadata }) => metadata.name);
+
+/** The actions in short form: `+2` creates two members, `-a` deletes member a. */
+export function moves({ actions }: Decision): string[] {
+  return actions.flatMap((action) => {
+    if (action.do === "create") return [`+${action.count}`];
+    if (action.do === "adopt") return names(action.orphans).map((name) => `adopt ${name}`);
+    return names(action.members).map((name) => `${action.do === "delete" ? "-" : "mark "}${name}`);
+  });
+}
+
+export const unready = (name: string, over: Parameters<typeof memberNamed>[1] = {}): Sandbox =>
+  memberNamed(name, { status: startingStatus, ...over });
