@@ -12,7 +12,7 @@ import { FakePodStreams } from "./fake-pod-streams.test.support.ts";
 
 const namespace = "/api/v1/namespaces/default";
 
-/** Notes which sessions are open. A test decides what happens before one begins. */
+/** Records which sessions are open. A test decides what happens before one begins. */
 class FakeSessions implements PodSessions {
   readonly open: string[] = [];
   readonly begun: string[] = [];
@@ -100,7 +100,7 @@ describe("a session with a Pod", () => {
     ["exec", "pods/p/exec?command=wait&stdout=true"],
     ["attach", "pods/p/attach?stdout=true"],
     ["port-forward", "pods/p/portforward?ports=80"],
-  ])("lasts as long as %s does", async ([, path = ""]) => {
+  ])("lasts as long as %s does (SLEEP-23)", async ([, path = ""]) => {
     const socket = socketTo(path);
     await once(socket, "open");
     expect(podSessions.open).toEqual(["pods/p"]);
@@ -108,14 +108,14 @@ describe("a session with a Pod", () => {
     await allEnded();
   });
 
-  test("lasts as long as a log is followed", async () => {
+  test("lasts as long as a log is followed (SLEEP-23)", async () => {
     const response = await get("pods/p/log?follow=true");
     expect(podSessions.open).toEqual(["pods/p"]);
     response.destroy();
     await allEnded();
   });
 
-  test("lasts as long as a proxied request, with a Service and with the Pod behind it", async () => {
+  test("lasts as long as a proxied request, with a Service and with the Pod behind it (SLEEP-23)", async () => {
     const [connection, pod] = duplexPair();
     podStreams.dialled = connection;
     const answer = get("services/web/proxy/");
@@ -186,13 +186,13 @@ describe("no session begins", () => {
     expect(podSessions.begun).toEqual([]);
   });
 
-  test("for a reader who follows a log and may not run commands", async () => {
+  test("for a reader who follows a log and may not run commands (SLEEP-26)", async () => {
     const response = await get("pods/p/log?follow=true", viewer);
     expect([response.statusCode, podSessions.begun]).toEqual([200, []]);
     response.destroy();
   });
 
-  test("for a log that is not followed, or for a read of the Pod", async () => {
+  test("for a log that is not followed, or for a read of the Pod (SLEEP-26)", async () => {
     expect((await get("pods/p/log")).statusCode).toBe(200);
     expect((await get("pods/p")).statusCode).toBe(200);
     expect((await get("pods/p/exec?command=wait&stdout=true")).statusCode).toBe(400);

@@ -112,7 +112,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.dispose]());
 
 describe("a session with the Pod of a running Sandbox", () => {
-  test("is activity while it lasts", async () => {
+  test("is activity while it lasts (SLEEP-23)", async () => {
     await world.pod(await world.sandbox());
     const session = await world.begin();
     await world.clock.advance(10 * minute);
@@ -136,7 +136,7 @@ describe("a session with the Pod of a running Sandbox", () => {
     ["names another Sandbox", { name: "another" }],
     ["is controlled by another kind", { kind: "ReplicaSet" }],
     ["is only owned, not controlled", { controller: false }],
-  ])("is no activity when the Pod %s", async ([, owner]) => {
+  ])("is no activity when the Pod %s (SLEEP-25)", async ([, owner]) => {
     const pod = await world.pod(await world.sandbox());
     const ownerReferences = (pod.metadata?.ownerReferences ?? []).map((reference) => ({ ...reference, ...owner }));
     using _session = await world.begin({ object: { ...pod, metadata: { ...pod.metadata, ownerReferences } } });
@@ -144,7 +144,7 @@ describe("a session with the Pod of a running Sandbox", () => {
     expect(world.activityTime).toBeUndefined();
   });
 
-  test("is no activity when the Pod has another name than the Sandbox's Pod", async () => {
+  test("is no activity when the Pod has another name than the Sandbox's Pod (SLEEP-25)", async () => {
     const sandbox = await world.sandbox();
     const forged = { metadata: { ...(await world.pod(sandbox)).metadata, name: "forged" } };
     using _session = await world.begin({ name: "forged", object: forged });
@@ -167,7 +167,7 @@ describe("a session with the Pod of a running Sandbox", () => {
 });
 
 describe("a session with the Pod of a Sandbox that is asleep", () => {
-  test("wakes it and waits for its Pod to run", async () => {
+  test("wakes it and waits for its Pod to run (SLEEP-24)", async () => {
     const sandbox = await world.sandbox();
     await world.suspend();
     const session = world.begin();
@@ -260,7 +260,7 @@ describe("a session with the Pod of a Sandbox that is asleep", () => {
     using _session = await second;
   });
 
-  test("leaves one asleep that only its user may wake", async () => {
+  test("does not wake a Sandbox whose policy does not allow it (SLEEP-24)", async () => {
     await world.sandbox({ resumePolicy: "Manual" });
     await world.suspend();
     using _session = await world.begin();
@@ -268,14 +268,14 @@ describe("a session with the Pod of a Sandbox that is asleep", () => {
     expect([world.activityTime, world.activity.size]).toEqual([undefined, 0]);
   });
 
-  test("leaves one asleep that its author suspended", async () => {
+  test("does not wake a Sandbox that its author suspended (SLEEP-24)", async () => {
     await world.sandbox({ operatingMode: "Suspended" });
     using _session = await world.begin();
     await world.clock.advance(minute);
     expect([world.mode, world.activityTime]).toEqual(["Suspended", undefined]);
   });
 
-  test("wakes one that its author suspended until there is traffic", async () => {
+  test("wakes a Sandbox that its author suspended until there is traffic (SLEEP-24)", async () => {
     const sandbox = await world.sandbox({ operatingMode: "Suspended", resumePolicy: "OnTraffic" });
     const session = world.begin();
     await world.clock.advance(1);
@@ -334,7 +334,7 @@ describe("a session with the Service of a Sandbox", () => {
     },
   });
 
-  test("wakes the Sandbox and waits for its Pod to be ready", async () => {
+  test("wakes the Sandbox and waits for its Pod to be ready (SLEEP-24)", async () => {
     const sandbox = await world.sandbox();
     await world.suspend();
     let isOpen = false;
@@ -352,7 +352,7 @@ describe("a session with the Service of a Sandbox", () => {
     using _session = await session;
   });
 
-  test("wakes no Sandbox that does not control the Service", async () => {
+  test("wakes no Sandbox that does not control the Service (SLEEP-25)", async () => {
     const sandbox = await world.sandbox();
     await world.suspend();
     const forged = service({ ...sandbox, metadata: { ...sandbox.metadata, uid: "another" } });
