@@ -6,6 +6,7 @@ import { NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
 import type { FairLimiter } from "../system/fair-limiter.ts";
 import type { AccessKey } from "./access.ts";
+import { DamagedBlobError, hasDigest } from "./damaged-blob.ts";
 import { checkRoom, type DiskReserve, withinRoom } from "./disk-room.ts";
 import { type ImageIndex, type StoredImage, withImage } from "./image-index.ts";
 import type { Layers } from "./layers.ts";
@@ -118,14 +119,11 @@ async function readDocument(blobs: string, hex: string): Promise<string> {
   const path = blobPath(blobs, hex);
   const { size } = await stat(path);
   const content = size > documentLimit ? undefined : await readFile(path);
-  if (content === undefined || createHash("sha256").update(content).digest("hex") !== hex) {
-    await rm(path, { force: true });
-    throw new NodeError(
-      "ErrImagePull",
-      `Cannot use blob sha256:${hex}: its digest does not match, or it is larger than ${documentLimit} bytes`,
-    );
-  }
-  return content.toString("utf8");
+  if (content !== undefined && createHash("sha256").update(content).digest("hex") === hex)
+    return content.toString("utf8");
+  await rm(path, { force: true });
+  if (content !== undefined) throw new DamagedBlobError(`Cannot use blob sha256:${hex}: its digest does not match`);
+  throw new NodeError("ErrImagePull", `Cannot use blob sha256:${hex}: it is larger than ${documentLimit} bytes`);
 }
 
 function checkArchitecture({ architecture }: ImageDescription): void {
@@ -155,8 +153,9 @@ async function unpackAll(
     try {
       total += await parts.layers.add(diffIds[index] ?? "", { path, digest }, budget);
     } catch (error) {
+      const isDamaged = !(await hasDigest(path, digest).catch(() => false));
       await rm(path, { force: true });
-      throw error;
+      throw isDamaged ? new DamagedBlobError(error) : error;
     }
     // An empty file is enough for skopeo not to fetch the blob again, and the unpacked layer is already on the disk.
     await truncate(path).catch(() => undefined);

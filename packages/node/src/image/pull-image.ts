@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { messageOf, NodeError } from "../errors.ts";
 import { type AccessKey, accessKey } from "./access.ts";
 import { type RegistryLogins, writeLogins } from "./credentials.ts";
+import { DamagedBlobError } from "./damaged-blob.ts";
 import { type StoredImage, withImage } from "./image-index.ts";
 import { importImage, openStaging, type StoreParts } from "./import-image.ts";
 import { canonicalName, type Reference, repositoryOf } from "./reference.ts";
@@ -95,9 +96,7 @@ async function fetchImage(parts: StoreParts, { digest, loginFile, ...wanted }: W
       });
     } catch (error) {
       wanted.signal.throwIfAborted();
-      const damaged =
-        error instanceof NodeError && /^Cannot use (layer|blob)|^Cannot unpack a layer/.test(error.message);
-      if (!damaged || tries === mostTries) throw error;
+      if (!(error instanceof DamagedBlobError) || tries === mostTries) throw error;
     }
   }
 }

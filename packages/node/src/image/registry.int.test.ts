@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { globSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
@@ -49,6 +50,13 @@ describe("images from a registry", () => {
   const textOf = async (name: string): Promise<string> => {
     const { layers } = await images.resolve(name, { policy: "Never" });
     return readFile(join(layers[0] ?? "", "hello"), "utf8");
+  };
+  /** The digests of an image's layers, lowest first. */
+  const layersOf = async (image: string): Promise<string[]> => {
+    const headers = { accept: "application/vnd.oci.image.manifest.v1+json" };
+    const response = await fetch(`http://${registry.address}/v2/${image.replace(":", "/manifests/")}`, { headers });
+    const { layers } = (await response.json()) as { layers: { digest: string }[] };
+    return layers.map(({ digest }) => digest);
   };
   const fetched = (): string[] => proxy.asked.filter((path) => path.includes("/blobs/"));
   const filesUnder = async (path: string): Promise<string[]> =>
@@ -130,12 +138,7 @@ describe("images from a registry", () => {
 
   test("a pull after an interrupted one does not fetch the same blobs again", async () => {
     const name = `${proxy.address}/some/thing:v1`;
-    const manifest = (await (
-      await fetch(`http://${registry.address}/v2/some/thing/manifests/v1`, {
-        headers: { accept: "application/vnd.oci.image.manifest.v1+json" },
-      })
-    ).json()) as { layers: { digest: string }[] };
-    const [lower = "", upper = ""] = manifest.layers.map(({ digest }) => digest);
+    const [lower = "", upper = ""] = await layersOf("some/thing:v1");
     proxy.fault = (path, response) => (path.endsWith(upper) ? () => response.destroy() : undefined);
     await expect(images.resolve(name)).rejects.toMatchObject({ reason: "ErrImagePull" });
     expect(await images.list()).toEqual([]);
@@ -145,6 +148,28 @@ describe("images from a registry", () => {
     expect(await textOf(name)).toBe("one");
     expect(fetched().some((path) => path.endsWith(upper))).toBe(true);
     expect(fetched().some((path) => path.endsWith(lower))).toBe(false);
+  });
+
+  test("a blob that is damaged on the disk is fetched again", async () => {
+    const name = `${proxy.address}/some/thing:v1`;
+    const [lower = "", upper = ""] = await layersOf("some/thing:v1");
+    proxy.fault = (path, response) => (path.endsWith(upper) ? () => response.destroy() : undefined);
+    await expect(images.resolve(name)).rejects.toMatchObject({ reason: "ErrImagePull" });
+    const [blob = ""] = globSync(`${dataDir}/node/images/blobs/**/${lower.replace("sha256:", "")}`);
+    await writeFile(blob, "damaged");
+    proxy.fault = undefined;
+    proxy.asked.length = 0;
+    await images.resolve(name);
+    expect(await textOf(name)).toBe("one");
+    expect(fetched().filter((path) => path.endsWith(lower))).toHaveLength(1);
+  });
+
+  test("an image whose layer is refused is fetched only once", async () => {
+    await registry.push({ layers: [[file("../outside", "x")]] }, "some/hostile:v1");
+    const name = `${proxy.address}/some/hostile:v1`;
+    await expect(images.resolve(name)).rejects.toThrow("Cannot unpack a layer");
+    const [layer = ""] = await layersOf("some/hostile:v1");
+    expect(fetched().filter((path) => path.endsWith(layer))).toHaveLength(1);
   });
 
   test("two requests for the same image share one pull", async () => {
