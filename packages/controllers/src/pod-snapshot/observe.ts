@@ -11,7 +11,7 @@ import {
   sandboxSnapshots,
 } from "@agent-sandbox/api";
 import { controllerOf, type Informer, type Informers, isControlledBy, keyOf } from "@agent-sandbox/kube";
-import { pods } from "../child-caches.ts";
+import { podCache } from "../child-caches.ts";
 
 export interface Caches {
   readonly triggers: Informer<PodSnapshotManualTrigger>;
@@ -26,7 +26,7 @@ export function openCaches(informers: Informers): Caches {
     triggers: informers.get(podSnapshotTriggers),
     views: informers.get(podSnapshots),
     snapshots: informers.get(sandboxSnapshots),
-    pods: informers.get(pods),
+    pods: podCache(informers),
     sandboxes: informers.get(sandboxes),
   };
 }
