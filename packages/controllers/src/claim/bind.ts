@@ -1,4 +1,11 @@
-import { mergePatch, type Sandbox, type SandboxClaim, type SandboxWarmPool, semanticEqual } from "@agent-sandbox/api";
+import {
+  mergePatch,
+  type Sandbox,
+  type SandboxBlueprint,
+  type SandboxClaim,
+  type SandboxWarmPool,
+  semanticEqual,
+} from "@agent-sandbox/api";
 import { keyOf, objectKey } from "@agent-sandbox/kube";
 import { refuseMetadata } from "./additional-metadata.ts";
 import { coldSandbox, transferred, upToDate } from "./claimed-sandbox.ts";
@@ -76,13 +83,18 @@ function requestFor(
   pool: SandboxWarmPool,
   memory: ClaimMemory,
 ): (Action & { do: "reserve" }) | undefined {
-  const { claim, namesake, settings } = observed;
+  const { claim, blueprint, namesake, settings } = observed;
   const reference = referenceOf(claim);
   const named = reference && keyOf({ namespace: claim.metadata.namespace ?? "", name: reference.name });
-  const needsOwn = (claim.spec.env?.length ?? 0) > 0 || (claim.spec.volumeClaimTemplates?.length ?? 0) > 0;
+  const needsOwn =
+    (claim.spec.env?.length ?? 0) > 0 ||
+    (claim.spec.volumeClaimTemplates?.length ?? 0) > 0 ||
+    wantsOtherSnapshot(claim, blueprint?.spec);
   const isNamedOnly = needsOwn || namesake !== undefined;
   if (isNamedOnly && named === undefined) return undefined;
-  const others = isNamedOnly ? "none" : pool.spec?.updateStrategy?.type === "Recreate" ? "current" : "any";
+  // A member of an older version of the template may have been made from another snapshot.
+  const mustBeCurrent = pool.spec?.updateStrategy?.type === "Recreate" || claim.spec.restoreFrom !== undefined;
+  const others = isNamedOnly ? "none" : mustBeCurrent ? "current" : "any";
   return {
     do: "reserve",
     claim: objectKey(claim),
@@ -91,6 +103,12 @@ function requestFor(
     others,
     mayQueue: waitedMs(observed, memory) < settings.patienceMs,
   };
+}
+
+/** Members are made from the snapshot of the template, if it names one. */
+function wantsOtherSnapshot({ spec }: SandboxClaim, blueprint: SandboxBlueprint | undefined): boolean {
+  const name = spec.restoreFrom?.snapshotRef?.name;
+  return name !== undefined && name !== blueprint?.restoreFrom?.snapshotRef?.name;
 }
 
 /** A few conflicts are normal and retried at once. After more the claim reports them and is retried with backoff. */

@@ -229,3 +229,31 @@ describe("volume claim templates of a claim", () => {
     expect(reasonOf({ claim: bringing(volume("a")), templates: [from("Other" as never)] })).toBe("ReconcilerError");
   });
 });
+
+describe("a claim with a snapshot", () => {
+  const restoreFrom = { snapshotRef: { name: "golden" } };
+  const claim = claimOf({ restoreFrom });
+  const golden = templateOf({ restoreFrom, suspendPolicy: { depth: "Memory" } });
+
+  test("passes it to a new Sandbox, with the other policies of the template (STATE-26)", () => {
+    const template = templateOf({
+      restoreFrom: { snapshotRef: { name: "other" } },
+      suspendPolicy: { depth: "Memory" },
+    });
+    const { spec } = made({ claim, templates: [template] });
+    expect([spec.restoreFrom, spec.suspendPolicy]).toEqual([restoreFrom, { depth: "Memory" }]);
+    expect(made({ claim: claimOf(), templates: [golden] }).spec.restoreFrom).toEqual(restoreFrom);
+  });
+
+  test("takes a pool member only if the pool's template names the same snapshot (STATE-26)", () => {
+    expect(deeds(judge({ claim, sandboxes: [memberNamed("a")] }))).toEqual(["create my-claim"]);
+    const member = memberNamed("a", { template: golden });
+    expect(deeds(judge({ claim, templates: [golden], sandboxes: [member] }))).toEqual(["adopt a"]);
+    expect(deeds(judge({ claim: claimOf(), templates: [golden], sandboxes: [member] }))).toEqual(["adopt a"]);
+  });
+
+  test("takes no member that was made before the template named the snapshot (STATE-26)", () => {
+    const scene = { claim, templates: [golden], sandboxes: [memberNamed("a")] };
+    expect(deeds(judge(scene))).not.toContain("adopt a");
+  });
+});

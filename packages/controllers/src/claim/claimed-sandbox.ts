@@ -52,6 +52,7 @@ export function coldSandbox(claim: SandboxClaim, blueprint: Blueprint): Outcome<
         ...spec,
         podTemplate: { metadata: metadata.value, spec: pod.value },
         ...(volumes.value && { volumeClaimTemplates: volumes.value }),
+        ...(claim.spec.restoreFrom && { restoreFrom: claim.spec.restoreFrom }),
       },
     },
   };

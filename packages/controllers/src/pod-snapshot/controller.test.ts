@@ -8,6 +8,7 @@ import {
 } from "@agent-sandbox/api";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { pods } from "../child-caches.ts";
+import { startSandboxController } from "../sandbox/controller.ts";
 import { World } from "../world.test.support.ts";
 import { startPodSnapshotControllers } from "./controller.ts";
 
@@ -144,5 +145,9 @@ describe("the controllers of Pod snapshots", () => {
     });
     await report(name, condition("Ready", "True", "Complete"));
     expect(answer()?.conditions).not.toMatchObject([{ status: "True" }]);
+  });
+
+  test("use the same cache of Pods as the Sandbox controller", () => {
+    expect(() => world.start(startSandboxController(world.context))).not.toThrow();
   });
 });

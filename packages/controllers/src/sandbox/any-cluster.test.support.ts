@@ -5,7 +5,9 @@ import {
   type Pod,
   type PodStatus,
   type Sandbox,
+  type SandboxSnapshot,
   type SandboxSpec,
+  type SuspensionStatus,
 } from "@agent-sandbox/api";
 import * as fc from "fast-check";
 import type { Failure, Observed } from "./observed.ts";
@@ -21,6 +23,7 @@ export interface AnyPod {
   readonly status: PodStatus;
   readonly restartPolicy: string | undefined;
   readonly isTerminating: boolean;
+  readonly annotations: Record<string, string>;
 }
 
 /** What a namespace may contain when the controller first observes a Sandbox. */
@@ -37,6 +40,35 @@ const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc
 const some = { requiredKeys: [] };
 const standing = fc.constantFrom<Standing>("owned", "foreign", "adoptable", "hashed", "nobody");
 
+/** Annotations for the state driver. Everybody who may edit Pods can write them. */
+const stateAnnotations = fc.record(
+  {
+    "agents.x-k8s.io/suspend-depth": fc.constant("Memory"),
+    "agents.x-k8s.io/save": fc.constantFrom("0", "3", "nonsense"),
+    "agents.x-k8s.io/restore": fc.constantFrom("suspension/0", "suspension/3", "snapshot/5f", "../etc"),
+    "agents.x-k8s.io/restore-from": fc.constantFrom("golden", "other"),
+    "agents.x-k8s.io/epoch": fc.constantFrom("0", "4", "-1"),
+  },
+  some,
+) as fc.Arbitrary<Record<string, string>>;
+
+interface PodCondition {
+  readonly type: string;
+  readonly status: string;
+}
+
+/** Answers of the state driver that are False instead. */
+function somethingFails(conditions: readonly PodCondition[]): fc.Arbitrary<PodCondition[]> {
+  const answers = conditions.map(({ type }) => type).filter((type) => /Sav|Restored/.test(type));
+  return fc
+    .subarray(answers)
+    .map((failed) =>
+      conditions.map((condition) =>
+        failed.includes(condition.type) ? { ...condition, status: "False", reason: "SaveFailed" } : { ...condition },
+      ),
+    );
+}
+
 const pod: fc.Arbitrary<AnyPod> = fc.record({
   standing,
   podName: fc.constantFrom(name, "other", "third"),
@@ -45,13 +77,19 @@ const pod: fc.Arbitrary<AnyPod> = fc.record({
       phase: fc.constantFrom("Pending", "Running", "Succeeded", "Failed", "Unknown"),
       reason: fc.constantFrom("Evicted", "DeadlineExceeded"),
       podIPs: fc.constantFrom<{ ip: string }[]>([], [{ ip: "10.0.0.2" }]),
-      conditions: fc.subarray([
-        { type: "PodScheduled", status: "True" },
-        { type: "Ready", status: "True" },
-      ]),
+      conditions: fc
+        .subarray([
+          { type: "PodScheduled", status: "True" },
+          { type: "Ready", status: "True" },
+          { type: "agents.x-k8s.io/Saveable", status: "True" },
+          { type: "agents.x-k8s.io/Saved", status: "True", message: "4096 bytes" },
+          { type: "PodRestored", status: "True" },
+        ])
+        .chain(somethingFails),
     },
     some,
   ),
+  annotations: stateAnnotations,
   restartPolicy: maybe(fc.constantFrom("Always", "OnFailure", "Never")),
   isTerminating: fc.boolean(),
 });
@@ -64,6 +102,11 @@ const spec = fc.record(
     shutdownPolicy: fc.constantFrom("Delete", "Retain"),
     volumeClaimTemplates: fc.constantFrom<object[]>([], [{ metadata: { name: "data" }, spec: {} }]),
     persistentVolumeClaimRetentionPolicy: fc.constant({ whenDeleted: "Retain" }),
+    suspendPolicy: fc.record(
+      { depth: fc.constantFrom("Volumes", "Filesystem", "Memory"), fallback: fc.constantFrom("Allow", "Refuse") },
+      some,
+    ),
+    restoreFrom: fc.constant({ snapshotRef: { name: "golden" } }),
     idlePolicy: fc.constantFrom<object>({ suspendAfterSeconds: 60 }, { deleteAfterSeconds: 60 }),
     runtime: fc.constantFrom("Image", "Injected"),
   },
@@ -132,14 +175,38 @@ export const observedUid = "00000000-0000-4000-8000-000000000001";
 export const childVersion = "5";
 
 /** What earlier passes may have left on the Sandbox: it has expired, is idle, or is being deleted. */
+interface Past {
+  readonly expired?: true;
+  readonly idle?: true;
+  readonly deleting?: true;
+  readonly suspension?: SuspensionStatus;
+}
+const depth = fc.constantFrom("Volumes", "Filesystem", "Memory");
 const history = fc.record(
-  { expired: fc.constant(true), idle: fc.constant(true), deleting: fc.constant(true) },
+  {
+    expired: fc.constant(true),
+    idle: fc.constant(true),
+    deleting: fc.constant(true),
+    suspension: fc.record(
+      {
+        depth,
+        time: fc.constant("2026-03-01T09:59:00Z"),
+        epoch: fc.constantFrom(0, 3),
+        restored: depth,
+        restoredFrom: fc.constantFrom({ name: "golden", uid: "5f" }, { name: "other", uid: "6a" }),
+        reason: fc.constant("SaveFailed"),
+        message: fc.constant("no space"),
+      },
+      some,
+    ),
+  },
   some,
-) as fc.Arbitrary<{ readonly expired?: true; readonly idle?: true; readonly deleting?: true }>;
+) as fc.Arbitrary<Past>;
 
 export const anyObserved: fc.Arbitrary<Observed> = fc
   .record({
     cluster: anyCluster,
+    snapshot: maybe(fc.constantFrom(snapshotOf("True"), snapshotOf("False"))),
     watched,
     failures,
     past: fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, history),
@@ -149,10 +216,7 @@ export const anyObserved: fc.Arbitrary<Observed> = fc
     return { ...seen, sandbox: withPast(seen.sandbox, past), ...rest };
   });
 
-function withPast(
-  sandbox: Sandbox,
-  past: { readonly expired?: true; readonly idle?: true; readonly deleting?: true },
-): Sandbox {
+function withPast(sandbox: Sandbox, past: Past): Sandbox {
   const lastTransitionTime = "2026-03-01T09:59:00Z";
   const said = (type: string, status: Condition["status"], reason: string): Condition => ({
     type,
@@ -168,7 +232,9 @@ function withPast(
   return {
     ...sandbox,
     metadata: { ...sandbox.metadata, ...(past.deleting && { deletionTimestamp: lastTransitionTime }) },
-    ...(conditions.length > 0 && { status: { conditions } }),
+    ...((conditions.length > 0 || past.suspension) && {
+      status: { conditions, ...(past.suspension && { suspension: past.suspension }) },
+    }),
   };
 }
 
@@ -182,7 +248,11 @@ function observe(cluster: AnyCluster): Omit<Observed, "watched" | "failures"> {
   const pods = cluster.pods.map((given): Pod => {
     const metadata = metadataOf(given.standing, child("Pod", given.podName), observedUid);
     return {
-      metadata: { ...metadata, ...(given.isTerminating && { deletionTimestamp: "2026-03-01T09:59:00Z" }) },
+      metadata: {
+        ...metadata,
+        annotations: given.annotations,
+        ...(given.isTerminating && { deletionTimestamp: "2026-03-01T09:59:00Z" }),
+      },
       spec: { containers: [], ...(given.restartPolicy && { restartPolicy: given.restartPolicy }) },
       status: given.status,
     };
@@ -199,6 +269,17 @@ function observe(cluster: AnyCluster): Omit<Observed, "watched" | "failures"> {
       metadata: metadataOf(service.standing, child("Service", name), observedUid),
       spec: { clusterIP: service.clusterIP },
     },
+  };
+}
+
+function snapshotOf(status: "True" | "False"): SandboxSnapshot {
+  const ready = { type: "Ready", status, reason: "Taken", message: "", lastTransitionTime: "2026-03-01T09:00:00Z" };
+  return {
+    apiVersion: "snapshots.agents.x-k8s.io/v1alpha1",
+    kind: "SandboxSnapshot",
+    metadata: { name: "golden", namespace, uid: "5f" },
+    spec: { sandboxRef: { name: "source" } },
+    status: { conditions: [ready], depth: "Memory", epoch: 2 },
   };
 }
 

@@ -27,6 +27,7 @@ import { type Caches, observe, openCaches, twinsOf } from "./observe.ts";
 import type { Snapshot } from "./observed.ts";
 import { failed, perform } from "./perform.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
+import { SnapshotCache } from "./snapshot-cache.ts";
 import { tracePass } from "./trace-pass.ts";
 import type { Since } from "./watched.ts";
 
@@ -55,12 +56,14 @@ export function startSandboxController(options: SandboxControllerOptions): Contr
   const { workers = 8, now = () => scheduler.date() } = options;
   const settings = settingsOf(options);
   const caches = openCaches(informers, ...scopesOf(options));
+  const snapshots = new SnapshotCache(informers, scopesOf(options)[0]);
 
   const observeSandbox = async (key: string, { client, log }: Pass): Promise<Snapshot | undefined> => {
     const sandbox = caches.sandboxes.get(key);
     if (sandbox === undefined) return undefined;
     const aheadMs = seemsExpired(sandbox, now()) ? await clockAheadMs({ client, log, now }, sandbox) : 0;
-    return observe(sandbox, caches, { settings, uptimeMs: scheduler.now(), clockAheadMs: aheadMs });
+    const snapshot = await snapshots.find(sandbox, client);
+    return observe(sandbox, caches, { settings, snapshot, uptimeMs: scheduler.now(), clockAheadMs: aheadMs });
   };
 
   return Controller.start({
@@ -70,7 +73,7 @@ export function startSandboxController(options: SandboxControllerOptions): Contr
     workers,
     ...(options.priority && { yieldsTo: options.priority }),
     primary: caches.sandboxes,
-    triggers: triggersOf(caches),
+    triggers: [...triggersOf(caches), snapshots.trigger(caches.sandboxes)],
     log,
     scheduler,
     ...(options.metrics && { metrics: options.metrics }),

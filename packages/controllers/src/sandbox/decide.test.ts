@@ -1,4 +1,11 @@
-import { type Condition, controllerOf, type ObjectMeta, type Sandbox, sleepReason } from "@agent-sandbox/api";
+import {
+  type Condition,
+  controllerOf,
+  findCondition,
+  type ObjectMeta,
+  type Sandbox,
+  sleepReason,
+} from "@agent-sandbox/api";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Action } from "./action.ts";
@@ -97,6 +104,38 @@ describe("decide()", () => {
     fc.assert(property, { numRuns: 500 });
   });
 
+  test("deletes no running Pod that a driver can save before it is saved or refused (STATE-1)", () => {
+    const property = fc.property(anyObserved, anySettings, (seen, settings) => {
+      const { spec, status } = seen.sandbox;
+      const [pod] = seen.pods;
+      const expired = typeof spec.shutdownTime === "string" && Date.parse(spec.shutdownTime) <= now;
+      if (spec.suspendPolicy?.depth !== "Memory" || expired || seen.pods.length !== 1 || pod === undefined) return;
+      const { phase, conditions } = pod.status ?? {};
+      const answered = (type: string) => findCondition(conditions, `agents.x-k8s.io/${type}`)?.status;
+      const isUnsaved = phase === "Running" && answered("Saveable") === "True" && answered("Saved") === undefined;
+      const hasFailedRestore = findCondition(conditions, "PodRestored")?.status === "False";
+      const { actions } = decideNow(seen, now, settings);
+      const deletes = actions.some((action) => action.do === "delete" && action.child === "pod");
+      expect({ status, isLost: deletes && isUnsaved && !hasFailedRestore }).toEqual({ status, isLost: false });
+    });
+    fc.assert(property, { numRuns: 2_000 });
+  });
+
+  test("deletes no saved Pod before the status records the image (STATE-1)", () => {
+    const property = fc.property(anyObserved, anySettings, (seen, settings) => {
+      const [pod] = seen.pods;
+      const { spec, status } = seen.sandbox;
+      const expired = typeof spec.shutdownTime === "string" && Date.parse(spec.shutdownTime) <= now;
+      const isSaved = findCondition(pod?.status?.conditions, "agents.x-k8s.io/Saved")?.status === "True";
+      if (expired || seen.pods.length !== 1 || !isSaved || spec.suspendPolicy === undefined) return;
+      const { actions } = decideNow(seen, now, settings);
+      const deletes = actions.some((action) => action.do === "delete" && action.child === "pod");
+      const { depth, restored } = status?.suspension ?? {};
+      expect(deletes && (depth !== "Memory" || restored !== undefined)).toBe(false);
+    });
+    fc.assert(property, { numRuns: 2_000 });
+  });
+
   test("guards every patch and delete with the UID, and the version where needed (ABUSE-12)", () => {
     const property = fc.property(anyObserved, anySettings, (seen, settings) => {
       const { actions } = decideNow(seen, now, settings);
@@ -126,7 +165,13 @@ describe("decide()", () => {
     );
     const podTemplate = fc.oneof(json, fc.record({ metadata: json, spec: fc.oneof(json, podSpec) }, any));
     const fields = { service: json, shutdownTime: json, shutdownPolicy: json, operatingMode: json, idlePolicy: json };
-    const more = { runtime: json, persistentVolumeClaimRetentionPolicy: json, volumeClaimTemplates: json };
+    const more = {
+      suspendPolicy: json,
+      restoreFrom: json,
+      runtime: json,
+      persistentVolumeClaimRetentionPolicy: json,
+      volumeClaimTemplates: json,
+    };
     const spec = fc.oneof(json, fc.record({ podTemplate, ...fields, ...more }, any));
     const property = fc.property(anyObserved, spec, anySettings, (seen, given, settings) => {
       const sandbox = { ...seen.sandbox, spec: given as unknown as Sandbox["spec"] };

@@ -25,9 +25,9 @@ async function build(world: SandboxWorld, cluster: AnyCluster): Promise<void> {
   await world.user.patch(sandboxes, { namespace, name }, { type: "merge", body });
   const child = (standing: AnyCluster["pods"][number]["standing"], own: string): ObjectMeta =>
     metadataOf(standing, { name: own }, metadata.uid ?? "");
-  for (const { standing, podName, status, restartPolicy } of cluster.pods) {
+  for (const { standing, podName, status, restartPolicy, annotations } of cluster.pods) {
     const spec = { containers: [], ...(restartPolicy && { restartPolicy }) };
-    await put(world, pods, { metadata: child(standing, podName), spec });
+    await put(world, pods, { metadata: { ...child(standing, podName), annotations }, spec });
     if (world.pod(podName) !== undefined) await world.podReports(status, podName);
   }
   const { service, claim } = cluster;

@@ -70,7 +70,7 @@ export function twinsOf(caches: Caches, sandbox: Sandbox): readonly Sandbox[] {
 export function observe(
   sandbox: Sandbox,
   caches: Caches,
-  known: Pick<Snapshot, "settings" | "uptimeMs" | "clockAheadMs">,
+  known: Pick<Snapshot, "settings" | "snapshot" | "uptimeMs" | "clockAheadMs">,
 ): Snapshot {
   const { namespace = "", name = "", uid = "" } = sandbox.metadata;
   // An owner is in the same namespace: a reference from another one is forged.

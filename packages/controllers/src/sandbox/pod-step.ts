@@ -9,7 +9,7 @@ import {
 } from "@agent-sandbox/api";
 import { type Action, targetOf } from "./action.ts";
 import { adoptedReferences, standingOf, strangerProblem } from "./adoption.ts";
-import type { Shortfall } from "./depth.ts";
+import { type Shortfall, wantsMemory } from "./depth.ts";
 import { desiredPod } from "./desired-pod.ts";
 import { podTwinProblem } from "./name-twin.ts";
 import { type FoundPod, isTerminating, type Observed } from "./observed.ts";
@@ -54,7 +54,8 @@ function suspension(sandbox: Sandbox, pod: Pod, step: SuspensionStep | undefined
     case "wait":
       return [];
     default:
-      return removal([pod]);
+      // What was observed may be old: a Pod that has started to run meanwhile has memory to save.
+      return removal([pod], { locked: wantsMemory(sandbox.spec) && !isSaved(pod) });
   }
 }
 
@@ -81,10 +82,10 @@ export function runPod(observed: Observed, found: FoundPod, settings: Settings):
 }
 
 /** Deletes the Pods that are not terminating yet. */
-export function removal(pods: readonly Pod[]): Action[] {
+export function removal(pods: readonly Pod[], { locked = false }: { readonly locked?: boolean } = {}): Action[] {
   return pods
     .filter((pod) => !isTerminating(pod))
-    .map((pod) => ({ do: "delete", child: "pod", target: targetOf(pod, { locked: false }) }));
+    .map((pod) => ({ do: "delete", child: "pod", target: targetOf(pod, { locked }) }));
 }
 
 function creation(observed: Observed, settings: Settings, restartCount = 0): PodFinding {

@@ -82,7 +82,7 @@ export function resumed(
   const restore = restoreOf(pod);
   const less = lowerDepth(before?.depth, depthWithoutSave(sandbox.spec, settings));
   if (restore.type === "done" && isWanted(sandbox, pod, restore.image)) {
-    const { reason: _r, message: _m, restoredFrom: _f, ...kept } = before ?? {};
+    const { reason: _r, message: _m, ...kept } = before ?? {};
     const { epoch = 0 } = kept;
     if (restore.image.type === "suspension") return { ...kept, epoch: epoch + 1, restored: "Memory" };
     const { uid } = restore.image;

@@ -9,6 +9,7 @@ import {
   type SandboxSpec,
   type Service,
   sandboxes,
+  sandboxSnapshots,
 } from "@agent-sandbox/api";
 import {
   type Client,
@@ -52,6 +53,8 @@ export interface SandboxParts {
 export interface WorldOptions extends Partial<SandboxControllerOptions> {
   /** Deleted Pods stay, terminating, until `finishPod`. */
   readonly gracefulPods?: boolean;
+  /** The server does not serve SandboxSnapshots. */
+  readonly withoutSnapshots?: boolean;
 }
 
 interface Process {
@@ -83,6 +86,7 @@ export class SandboxWorld implements AsyncDisposable {
         { ...pods, ...withStatus, graceful: options.gracefulPods ?? false },
         { ...services, ...withStatus },
         { ...volumeClaims, ...withStatus },
+        ...(options.withoutSnapshots ? [] : [{ ...sandboxSnapshots, ...withStatus }]),
         secrets,
         kubeEvents,
       ],

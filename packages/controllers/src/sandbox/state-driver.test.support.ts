@@ -37,6 +37,9 @@ export class StateDriver {
   readonly snapshots: Map<string, Memory> = new Map();
   /** What runs, by Pod UID. */
   readonly running: Map<string, Memory> = new Map();
+  /** Sandboxes that were started from their files although they had run before. */
+  readonly losses: string[] = [];
+  readonly #known = new Set<string>();
   /** Answers that are not True. */
   unsaveable: Refused | undefined;
   failsToSave: Refused | undefined;
@@ -81,6 +84,9 @@ export class StateDriver {
       const refused = this.failsToRestore ?? { reason: "ImageMissing", message: "no such image" };
       return this.#report(pod, { phase: "Pending" }, [{ type: restoredCondition, status: "False", ...refused }]);
     }
+    const owner = pod.metadata?.ownerReferences?.[0]?.uid ?? "";
+    if (image === undefined && this.#known.has(owner)) this.losses.push(pod.metadata?.name ?? "");
+    this.#known.add(owner);
     this.running.set(pod.metadata?.uid ?? "", { lives: (image?.lives ?? 0) + 1 });
     this.images.delete(imageKey(pod, pod.metadata?.annotations?.[restoreAnnotation]));
     const wantsSaves = pod.metadata?.annotations?.[suspendDepthAnnotation] === "Memory";

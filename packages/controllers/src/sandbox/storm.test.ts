@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { pods } from "../child-caches.ts";
 import { restartCountAnnotation } from "./recovery.ts";
 import { namespace, runningPod, SandboxWorld } from "./sandbox-world.test.support.ts";
+import { StateDriver } from "./state-driver.test.support.ts";
 
 const sandboxCount = 12;
 
@@ -114,6 +115,41 @@ describe.for([1, 2, 3, 4])("a storm with seed %s", (seed) => {
   );
 });
 
+describe.for([1, 2, 3, 4])("a storm over Sandboxes with depth Memory, with seed %s", (seed) => {
+  test("loses no memory, with late watches, failing requests and a controller that is killed (STATE-28)", async () => {
+    await using world = new SandboxWorld({ gracefulPods: true, keepRootFilesystem: true });
+    const random = seededRandom(seed);
+    const twins = watchForTwins(world);
+    const driver = new StateDriver(world);
+    driver.delayMs = () => random() * 2_000;
+    world.server.watchDelayMs = () => random() * 5_000;
+    world.controllerFaults = () => faults(random);
+    const suspendPolicy = { depth: "Memory" } as const;
+    for (let index = 0; index < sandboxCount; index++)
+      await world.create({ name: `s-${index}`, spec: { suspendPolicy } });
+    for (let round = 0; round < 80; round++) {
+      await world.clock.advance(random() * 3_000);
+      const operatingMode = random() < 0.5 ? "Suspended" : "Running";
+      await world.edit({ spec: { operatingMode } }, `s-${Math.floor(random() * sandboxCount)}`);
+      if (round % 10 === 9) world.kill();
+    }
+    world.controllerFaults = undefined;
+    world.server.watchDelayMs = undefined;
+    await world.clock.advance(600_000);
+    for (let index = 0; index < sandboxCount; index++) {
+      await world.edit({ spec: { operatingMode: "Running" } }, `s-${index}`);
+    }
+    await world.clock.advance(600_000);
+    const all = world.server.readAll(sandboxes);
+    expect(all.filter((sandbox) => !isAsAsked(world, sandbox)).map(({ status }) => status)).toEqual([]);
+    expect({ losses: driver.losses, twins }).toEqual({ losses: [], twins: [] });
+    const lives = all.map(({ metadata }) => driver.running.get(world.pod(metadata.name)?.metadata?.uid ?? "")?.lives);
+    expect(lives).toEqual(all.map(({ status }) => (status?.suspension?.epoch ?? 0) + 1));
+    expect(lives.some((count) => (count ?? 0) > 2)).toBe(true);
+    expect(await world.attemptsDuring(() => world.clock.advance(600_000))).toEqual({});
+  });
+});
+
 describe("a controller killed after one write", () => {
   /** A life with everything in it, killed after the given write of the controller; 0: never. Returns how it ended. */
   async function live(killAfter: number): Promise<{ end: unknown; writes: number }> {
@@ -159,6 +195,33 @@ describe("a controller killed after one write", () => {
     const text = JSON.stringify(all, (key, value: unknown) => (changing.has(key) ? undefined : value));
     return { ...(JSON.parse(text) as object), pods: world.server.readAll(pods).length };
   }
+
+  test("loses no memory, whichever write it was (STATE-28)", async () => {
+    const cycle = async (killAfter: number): Promise<{ end: unknown; writes: number }> => {
+      await using world = new SandboxWorld({ gracefulPods: true, keepRootFilesystem: true });
+      const driver = new StateDriver(world);
+      let writes = 0;
+      world.controllerFaults = ({ verb }) => {
+        if (["get", "list", "watch"].includes(verb) || ++writes !== killAfter) return undefined;
+        queueMicrotask(() => world.kill());
+        return { reset: "after" };
+      };
+      await world.create({ spec: { suspendPolicy: { depth: "Memory" } } });
+      for (const mode of ["Running", "Suspended", "Running", "Suspended", "Running"] as const) {
+        await world.setMode(mode);
+        await world.clock.advance(60_000);
+      }
+      const { depth, epoch, restored } = world.sandbox()?.status?.suspension ?? {};
+      const lives = driver.running.get(world.pod()?.metadata?.uid ?? "")?.lives;
+      return { end: { depth, epoch, restored, lives, losses: driver.losses }, writes };
+    };
+    const { end, writes } = await cycle(0);
+    expect(end).toEqual({ depth: "Memory", epoch: 2, restored: "Memory", lives: 3, losses: [] });
+    expect(writes).toBeGreaterThan(15);
+    for (let killAfter = 1; killAfter <= writes; killAfter++) {
+      expect({ killAfter, end: (await cycle(killAfter)).end }).toEqual({ killAfter, end });
+    }
+  });
 
   test("ends with the same objects, whichever write it was (RECOVER-10)", async () => {
     const { end, writes } = await live(0);

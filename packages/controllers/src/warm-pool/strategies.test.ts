@@ -93,6 +93,14 @@ describe("decide(): templates and strategies", () => {
     expect(moves(judge({ pool: recreate, sandboxes: volumeMembers, template }))).toEqual(["-a", "-b", "-c"]);
   });
 
+  test("makes forks of the template's snapshot, and replaces them when it names another (STATE-27)", () => {
+    const fork = (name: string) => templateOf({ restoreFrom: { snapshotRef: { name } } });
+    const forks = ["a", "b", "c"].map((name) => memberNamed(name, { template: fork("golden"), pool: recreate }));
+    expect(forks[0]?.spec.restoreFrom).toEqual({ snapshotRef: { name: "golden" } });
+    expect(moves(judge({ pool: recreate, sandboxes: forks, template: fork("golden") }))).toEqual([]);
+    expect(moves(judge({ pool: recreate, sandboxes: forks, template: fork("newer") }))).toEqual(["-a", "-b", "-c"]);
+  });
+
   test("ignores differences from secure defaults, but not an explicit token (POOL-29)", () => {
     const foreign = members.map((member) => {
       const labels = { ...member.metadata.labels, "agents.x-k8s.io/sandbox-template-hash": "of-another-maker" };
