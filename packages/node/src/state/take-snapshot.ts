@@ -7,9 +7,10 @@ import { keptPaths } from "../image/kept-rootfs.ts";
 import { containerId, containerPaths } from "../layout.ts";
 import { countDisk } from "../pod/count-disk.ts";
 import { type Machine, runtimeNamed } from "../pod/machine.ts";
-import { holderName, memberNamed } from "../pod/members.ts";
+import { memberNamed } from "../pod/members.ts";
 import { isLive } from "../pod/plan-stop.ts";
 import type { PodRecord } from "../pod/record.ts";
+import type { OciRuntime } from "../runtime/oci-runtime.ts";
 import { callRuntime } from "../runtime/runtime-call.ts";
 import { writeJson } from "../system/json-file.ts";
 import { cloneTree, syncTree } from "./clone-tree.ts";
@@ -17,7 +18,14 @@ import { checkpointFolder, metaFile, sizeOf, sumFiles, volumesFolder } from "./i
 import type { ImageMeta } from "./image-meta.ts";
 import { tellSandboxd } from "./sandboxd-lifecycle.ts";
 import { checkBuild, checkRoom, describeImage, pausePod, sandboxOf } from "./save-pod.ts";
-import { claimIn, layerIn, type SnapshotContainer, type SnapshotStore, type StoredSnapshot } from "./snapshot-store.ts";
+import {
+  type CaptureIntent,
+  claimIn,
+  layerIn,
+  type SnapshotContainer,
+  type SnapshotStore,
+  type StoredSnapshot,
+} from "./snapshot-store.ts";
 import { type CapturedVolume, volumesToCapture } from "./snapshot-volumes.ts";
 import { StateError } from "./state-error.ts";
 
@@ -84,9 +92,14 @@ function liveIds({ uid, containers }: PodRecord): string[] {
   );
 }
 
-function intentOf({ record }: Capture): { podUid: string; runtime: string; paused: string[] } {
-  const [first] = Object.values(record.containers);
-  return { podUid: record.uid, runtime: first?.runtime ?? "", paused: liveIds(record) };
+function intentOf({ machine, record }: Capture): CaptureIntent {
+  return { podUid: record.uid, runtime: runtimeNameOf(record), paused: pausedIds(machine, record) };
+}
+
+/** What is paused: the sandbox as a whole, by its first container, or each container. */
+function pausedIds(machine: Machine, record: PodRecord): string[] {
+  const { checkpoints } = runtimeNamed(machine, runtimeNameOf(record));
+  return checkpoints === undefined ? liveIds(record) : [sandboxOf(machine, record).id];
 }
 
 /** Runs `work` while no process of the Pod runs. Returns for how many milliseconds they stood still. */
@@ -100,7 +113,7 @@ async function standingStill(capture: Capture, work: () => Promise<void>): Promi
     await pause(machine, record);
     await work();
   } finally {
-    await resumePod(machine, record.containers[holderName]?.runtime ?? runtimeNameOf(record), liveIds(record));
+    await resumePod(machine, runtimeNameOf(record), pausedIds(machine, record));
     if (report !== undefined) await tellSandboxd({ ...tell, event: "after-snapshot" });
   }
   return Math.ceil(performance.now() - from);
@@ -116,8 +129,12 @@ function runtimeNameOf({ containers }: PodRecord): string {
 async function pause(machine: Machine, record: PodRecord): Promise<void> {
   const runtime = runtimeNamed(machine, runtimeNameOf(record));
   if (runtime.checkpoints !== undefined) return pausePod(machine, record);
-  const command = { program: runtime.program, args: runtime.globalArgs };
-  for (const id of liveIds(record)) await callRuntime(command, ["pause", id], alreadyPaused);
+  for (const id of liveIds(record)) await pauseContainer(runtime, id);
+}
+
+/** Pauses a container of a runtime that pauses each container by itself. */
+export async function pauseContainer({ program, globalArgs }: OciRuntime, id: string): Promise<void> {
+  await callRuntime({ program, args: globalArgs }, ["pause", id], alreadyPaused);
 }
 
 /** Continues the containers of a Pod. Those that are not paused, or have ended, stay as they are. */
