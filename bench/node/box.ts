@@ -21,43 +21,29 @@ import { requestOptions } from "../../packages/cli/src/client/raw-request.ts";
 import { layoutOf } from "../../packages/node/src/layout.ts";
 import { pods } from "../../packages/node/src/resources.ts";
 import { Box, buildCommandLine } from "../../test/e2e/box.ts";
+import { Watched } from "./watched.ts";
 
 export type RuntimeName = "runc" | "gvisor";
 
 const namespace = "default";
-const patienceMs = 60_000;
-
-interface Wait {
-  readonly name: string;
-  readonly until: (pod: Pod | undefined) => boolean;
-  readonly resolve: (atMs: number) => void;
-}
 
 export class NodeBox implements AsyncDisposable {
   readonly dataDir: string;
+  readonly access: ClusterAccess;
   readonly #owned: AsyncDisposableStack;
-  readonly #access: ClusterAccess;
   readonly #client: Client;
   readonly #agent: Agent = new Agent({ keepAlive: true });
-  readonly #waits = new Set<Wait>();
+  readonly #pods: Watched<Pod>;
 
   private constructor(dataDir: string, access: ClusterAccess, owned: AsyncDisposableStack) {
     this.dataDir = dataDir;
-    this.#access = access;
+    this.access = access;
     this.#owned = owned;
     owned.defer(() => this.#agent.destroy());
     this.#client = createClient(new HttpTransport(access), { fieldManager: "bench" });
     owned.defer(() => this.#client.close());
     const informers = owned.use(new Informers({ client: this.#client }));
-    const cache = informers.get(pods, { namespace });
-    cache.subscribe(() => {
-      const now = performance.now();
-      for (const wait of this.#waits) {
-        if (!wait.until(cache.get(`${namespace}/${wait.name}`))) continue;
-        this.#waits.delete(wait);
-        wait.resolve(now);
-      }
-    });
+    this.#pods = new Watched(informers.get(pods, { namespace }), namespace);
   }
 
   static async start(): Promise<NodeBox> {
@@ -81,13 +67,13 @@ export class NodeBox implements AsyncDisposable {
 
   /** Resolves when the watch shows the Pod Running. */
   running(name: string): Promise<number> {
-    return this.#until(name, (pod) => pod?.status?.phase === "Running");
+    return this.#pods.until(name, (pod) => pod?.status?.phase === "Running");
   }
 
   /** Resolves when the first byte of the Pod's output arrives here. */
   async firstOutput(name: string): Promise<number> {
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/log?follow=true`;
-    const { url, ...options } = await requestOptions(this.#access, path);
+    const { url, ...options } = await requestOptions(this.access, path);
     const [response] = (await once(get(url, { ...options, agent: this.#agent }), "response")) as [IncomingMessage];
     await once(response, "data");
     const now = performance.now();
@@ -100,7 +86,7 @@ export class NodeBox implements AsyncDisposable {
     const query = new URLSearchParams({ stdout: "true", stderr: "true" });
     for (const word of command) query.append("command", word);
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/exec?${query.toString()}`;
-    const socket = await openSocket(this.#access, path, execProtocol);
+    const socket = await openSocket(this.access, path, execProtocol);
     const stdout = new PassThrough().resume();
     return await runExec(socket, { stdin: undefined, stdout, stderr: new PassThrough().resume() });
   }
@@ -116,21 +102,5 @@ export class NodeBox implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#owned.disposeAsync();
-  }
-
-  async #until(name: string, until: Wait["until"]): Promise<number> {
-    const { promise, resolve, reject } = Promise.withResolvers<number>();
-    const wait: Wait = { name, until, resolve };
-    this.#waits.add(wait);
-    const timer = setTimeout(
-      () => reject(new Error(`Cannot measure: Pod "${name}" did not get there in time`)),
-      patienceMs,
-    );
-    try {
-      return await promise;
-    } finally {
-      clearTimeout(timer);
-      this.#waits.delete(wait);
-    }
   }
 }

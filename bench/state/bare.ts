@@ -72,7 +72,7 @@ export class BareHost implements AsyncDisposable {
     const bundle = join(folder, "bundles", id);
     mkdirSync(bundle, { recursive: true });
     const adapted = this.#runtime.adaptSpec({ ...spec, root, linux, process, mounts });
-    writeFileSync(join(bundle, "config.json"), JSON.stringify(adapted, withoutEmptyLists));
+    writeFileSync(join(bundle, "config.json"), JSON.stringify(adapted));
     const sandbox = new BareSandbox({ id, bundle, network, runtime: this.#runtime });
     this.#owned.defer(() => sandbox.remove());
     return sandbox;
@@ -169,11 +169,6 @@ export class BareSandbox {
     const [code] = (await once(child, "exit")) as [number | null];
     if (code !== 0) throw new Error(`Cannot measure: runsc ${verb} gave ${code}: ${readFileSync(path, "utf8")}`);
   }
-}
-
-/** A restore compares the specifications. runsc leaves empty lists out of the image and then finds them missing. */
-function withoutEmptyLists(_key: string, value: unknown): unknown {
-  return Array.isArray(value) && value.length === 0 ? undefined : value;
 }
 
 /** The bytes of an image on the disk. */

@@ -1,71 +1,139 @@
 /**
- * Measures how a sandbox's memory is saved and restored, beside `runsc checkpoint` and `runsc restore` of the same bundle
- * (`bare.ts`). The program in it is a web server that holds memory of a given size and counts requests, so that a lost memory
- * shows (`program.ts`).
+ * Measures how Sandboxes with the depth Memory are suspended and resumed, beside `runsc checkpoint` and `runsc restore` of the same
+ * bundle (`bare.ts`). The box is a separate process, as it is released; the client is this process and uses HTTPS, a watch and the
+ * router. The program is a web server that holds memory of a given size and counts requests, so that a lost memory shows
+ * (`program.ts`). Every round measures all variants in turn.
  *
- * - `bare_checkpoint_*`: `runsc checkpoint`, until its files are on the disk.
- * - `bare_restore_*`: `runsc restore --detach`, until it exits; `bare_answer_*`: until the answer of a request that is sent then.
- * - `image_bytes_ratio_*`: the bytes of the image on the disk, divided by the anonymous memory of the sandbox's processes and its
- *   memory filesystems, as gVisor counts them before the checkpoint.
+ * - `suspend_memory_ratio_*`: from the change of `operatingMode` until the watch shows the Sandbox suspended with saved memory, divided
+ *   by `runsc checkpoint` until its files are on the disk; the median of all rounds.
+ * - `resume_ready_ratio_*`: from the change of `operatingMode` until the watch shows the Sandbox Ready, divided by `runsc restore --detach`
+ *   until it exits.
+ * - `resume_request_ratio_*`: from a request to a Sandbox that sleeps because it was idle until its answer, divided by `runsc restore`
+ *   until the answer of a request that is sent when it exits.
+ * - `image_bytes_ratio_*`: the bytes of the image, divided by the anonymous memory of the sandbox's processes and its memory filesystems,
+ *   as gVisor counts them.
+ * - `suspend_*`, `resume_*`, `request_*`, `bare_*`: the times themselves.
  *
  * `BENCH_SIZES` sets the sizes in MiB and the rounds for each. `bench/state/sharing.ts` measures the memory of several sandboxes that
  * were restored from one image.
  */
 import { NodeBox } from "../node/box.ts";
-import { type Figures, formatTable, median, percentile, writeResults } from "../report.ts";
-import { BareHost, type BareSandbox, imageBytes } from "./bare.ts";
+import { type Figures, formatTable, median, percentile, ratioOf, writeResults } from "../report.ts";
+import { BareHost, type BareSandbox, imageBytes, type RestoreTimes } from "./bare.ts";
+import { StateBox } from "./box.ts";
 
 interface Size {
   readonly memoryMib: number;
   readonly rounds: number;
 }
 
-const sizes = (process.env["BENCH_SIZES"] ?? "16:10 256:5 1024:2").split(" ").map((text): Size => {
+const sizes = (process.env["BENCH_SIZES"] ?? "16:10 256:4 1024:2").split(" ").map((text): Size => {
   const [memoryMib = Number.NaN, rounds = Number.NaN] = text.split(":").map(Number);
   return { memoryMib, rounds };
 });
 const warmUps = 1;
+/** The shortest that the API allows. */
+const idleSeconds = 10;
 
 /** Values by the name of the figure, one for each round. */
 type Samples = Record<string, number[]>;
 
-async function bareRound(host: BareHost, sandbox: BareSandbox): Promise<Record<string, number>> {
-  const { Anonymous = Number.NaN, Tmpfs = Number.NaN } = await sandbox.memoryUsage();
+async function bareRound(host: BareHost, sandbox: BareSandbox): Promise<RestoreTimes & { checkpointMs: number }> {
   const image = host.imageFolder("bare");
   const checkpointMs = await sandbox.checkpoint(image);
-  const bytesRatio = imageBytes(image) / (Anonymous + Tmpfs);
-  const { restoreMs, answerMs } = await sandbox.restore(image);
-  return { bare_checkpoint: checkpointMs, bare_restore: restoreMs, bare_answer: answerMs, image_bytes: bytesRatio };
+  return { checkpointMs, ...(await sandbox.restore(image)) };
 }
 
-async function measure(host: BareHost, { memoryMib, rounds }: Size): Promise<Samples> {
-  const sandbox = await host.sandbox({ memoryMib });
-  await sandbox.start();
-  const samples: Samples = {};
-  for (let round = 0; round < rounds + warmUps; round += 1) {
-    const taken = await bareRound(host, sandbox);
-    if (round < warmUps) continue;
-    for (const [name, value] of Object.entries(taken)) (samples[name] ??= []).push(value);
+async function bytesRatioOf(host: BareHost, sandbox: BareSandbox): Promise<number> {
+  const { Anonymous = Number.NaN, Tmpfs = Number.NaN } = await sandbox.memoryUsage();
+  const image = host.imageFolder("bare");
+  await sandbox.checkpoint(image, "--leave-running");
+  return imageBytes(image) / (Anonymous + Tmpfs);
+}
+
+class Measurement {
+  readonly samples: Samples = {};
+  readonly #box: StateBox;
+  readonly #host: BareHost;
+  readonly #size: Size;
+
+  constructor(box: StateBox, host: BareHost, size: Size) {
+    this.#box = box;
+    this.#host = host;
+    this.#size = size;
   }
-  await sandbox.remove();
-  return samples;
-}
 
-function figuresOf({ memoryMib, rounds }: Size, { image_bytes: bytes = [], ...times }: Samples): Figures {
-  const figures: Record<string, number> = {
-    [`rounds_${memoryMib}mib`]: rounds,
-    [`image_bytes_ratio_${memoryMib}mib`]: median(bytes),
-  };
-  for (const [name, values] of Object.entries(times)) {
-    figures[`${name}_${memoryMib}mib_p50_ms`] = median(values);
-    figures[`${name}_${memoryMib}mib_p90_ms`] = percentile(values, 0.9);
+  async run(): Promise<Figures> {
+    const { memoryMib } = this.#size;
+    const bare = await this.#host.sandbox({ memoryMib });
+    await bare.start();
+    const bytesRatio = await bytesRatioOf(this.#host, bare);
+    await this.#measureModes(bare);
+    await this.#measureRequests(bare);
+    await bare.remove();
+    return { [`image_bytes_ratio_${memoryMib}mib`]: bytesRatio, ...this.#figures() };
   }
-  return figures;
+
+  /** Suspends and resumes one Sandbox with its `operatingMode`. */
+  async #measureModes(bare: BareSandbox): Promise<void> {
+    const name = `mode-${this.#size.memoryMib}`;
+    await this.#box.create(name, this.#size.memoryMib);
+    await this.#rounds(async () => {
+      const { checkpointMs, restoreMs } = await bareRound(this.#host, bare);
+      const suspend = await this.#box.suspend(name);
+      const resume = await this.#box.resume(name);
+      return { suspend, resume, bare_checkpoint: checkpointMs, bare_restore: restoreMs };
+    });
+    if ((await this.#box.request(name)) === 1) throw new Error("Cannot measure: the server has lost its memory");
+    await this.#box.delete(name);
+  }
+
+  /** Wakes Sandboxes with a request each. All fall asleep at the same time, which is not measured. */
+  async #measureRequests(bare: BareSandbox): Promise<void> {
+    const { memoryMib, rounds } = this.#size;
+    const names = Array.from({ length: rounds + warmUps }, (_, index) => `idle-${memoryMib}-${index}`);
+    for (const name of names) await this.#box.create(name, memoryMib, idleSeconds);
+    await Promise.all(names.map((name) => this.#box.asleep(name)));
+    await this.#rounds(async (round) => {
+      const { answerMs } = await bareRound(this.#host, bare);
+      const started = performance.now();
+      const count = await this.#box.request(names[round] ?? "");
+      const request = performance.now() - started;
+      if (count === 1) throw new Error("Cannot measure: the server has lost its memory");
+      return { request, bare_answer: answerMs };
+    });
+    await Promise.all(names.map((name) => this.#box.delete(name)));
+  }
+
+  async #rounds(measure: (round: number) => Promise<Record<string, number>>): Promise<void> {
+    for (let round = 0; round < this.#size.rounds + warmUps; round += 1) {
+      const taken = await measure(round);
+      if (round < warmUps) continue;
+      for (const [name, value] of Object.entries(taken)) (this.samples[name] ??= []).push(value);
+    }
+  }
+
+  #figures(): Figures {
+    const size = `${this.#size.memoryMib}mib`;
+    const of = (name: string): number[] => this.samples[name] ?? [];
+    const figures: Record<string, number> = {
+      [`rounds_${size}`]: this.#size.rounds,
+      [`suspend_memory_ratio_${size}`]: ratioOf(of("suspend"), of("bare_checkpoint")).median,
+      [`resume_ready_ratio_${size}`]: ratioOf(of("resume"), of("bare_restore")).median,
+      [`resume_request_ratio_${size}`]: ratioOf(of("request"), of("bare_answer")).median,
+    };
+    for (const [name, values] of Object.entries(this.samples)) {
+      figures[`${name}_${size}_p50_ms`] = median(values);
+      figures[`${name}_${size}_p90_ms`] = percentile(values, 0.9);
+    }
+    return figures;
+  }
 }
 
-await using box = await NodeBox.start();
-await using host = await BareHost.open(box);
+await using node = await NodeBox.start();
+await using box = new StateBox(node);
+await using host = await BareHost.open(node);
 const figures: Record<string, number> = {};
-for (const size of sizes) Object.assign(figures, figuresOf(size, await measure(host, size)));
+for (const size of sizes) Object.assign(figures, await new Measurement(box, host, size).run());
 const rows = Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(4))]);
 console.log(`${formatTable(["figure", "value"], rows)}\n\n${writeResults("state", figures)}`);
