@@ -88,6 +88,7 @@ export function startControllers(options: ControllersOptions): RunningController
       ...options.settings,
       events: recorder("sandbox"),
       ...(options.onlyLabelledChildren === true && { onlyLabelledChildren: true }),
+      ...(options.podSnapshots === true && { podSnapshots: true }),
     }),
   ];
   if (options.extensions !== false) {

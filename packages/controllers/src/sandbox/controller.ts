@@ -43,6 +43,8 @@ export interface SandboxControllerOptions extends ControllerContext, Partial<Set
   readonly namespace?: string;
   /** Caches only Pods and Services that have the label with a Sandbox's hash. Adoption then needs that label. Default false. */
   readonly onlyLabelledChildren?: boolean;
+  /** Whether suspended Sandboxes resume from their Pod snapshots. Default false. */
+  readonly podSnapshots?: boolean;
   /**
    * Milliseconds since the epoch. Default: the scheduler's date. It says when to check whether a Sandbox has expired; the check
    * itself uses the API server's clock.
@@ -56,7 +58,10 @@ export function startSandboxController(options: SandboxControllerOptions): Contr
   const { workers = 8, now = () => scheduler.date() } = options;
   const settings = settingsOf(options);
   const caches = openCaches(informers, ...scopesOf(options));
-  const snapshots = new SnapshotCache(informers, scopesOf(options)[0]);
+  const snapshots = new SnapshotCache(informers, {
+    ...scopesOf(options)[0],
+    podSnapshots: options.podSnapshots === true,
+  });
 
   const observeSandbox = async (key: string, { client, log }: Pass): Promise<Snapshot | undefined> => {
     const sandbox = caches.sandboxes.get(key);

@@ -32,7 +32,7 @@ export interface Observed {
   readonly service: Service | undefined;
   /** Other Sandboxes of the namespace whose names have the same hash. */
   readonly twins?: readonly Sandbox[];
-  /** The snapshot that the Sandbox is still to be restored from, if it exists. */
+  /** The snapshot that the Sandbox is still to be restored from, or the Pod snapshot that it resumes from. */
   readonly snapshot?: SandboxSnapshot | undefined;
   readonly watched: Watched;
   /** Actions of this pass that failed. */

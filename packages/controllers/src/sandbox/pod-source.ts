@@ -15,26 +15,45 @@ import type { Observed } from "./observed.ts";
 
 /** On a Pod that is restored from a snapshot: the name in the Sandbox's `restoreFrom` that asked for it. */
 export const restoreFromAnnotation = "agents.x-k8s.io/restore-from";
+/** On a Pod that is restored from a Pod snapshot: its name. */
+export const restorePodSnapshotAnnotation = "agents.x-k8s.io/restore-pod-snapshot";
 
 /** What the next Pod continues from. */
 export type Source =
   | { readonly type: "files" }
-  | { readonly type: "image"; readonly image: ImageReference; readonly epoch: number; readonly snapshot?: string }
+  | {
+      readonly type: "image";
+      readonly image: ImageReference;
+      readonly epoch: number;
+      readonly because?: SnapshotReason;
+    }
   /** A snapshot that cannot be used. There is no Pod until it can: starting without it would be something else. */
   | ({ readonly type: "blocked" } & Shortfall);
 
-/** A snapshot is restored once for each `restoreFrom`; saved memory once for each suspension. */
+/** The annotation that says who asked for a snapshot, and the name of the snapshot. */
+export type SnapshotReason = Readonly<Record<string, string>>;
+
+/** A snapshot is restored once for each `restoreFrom`, and a Pod snapshot or saved memory once for each suspension. */
 export function sourceOf({ sandbox, snapshot }: Pick<Observed, "sandbox" | "snapshot">): Source {
   const name = unrestoredSnapshot(sandbox);
   const { epoch = 0 } = sandbox.status?.suspension ?? {};
-  if (name !== undefined) return snapshotSource(name, snapshot, epoch);
+  if (name !== undefined) return snapshotSource(name, snapshot, { epoch, annotation: restoreFromAnnotation });
+  if (snapshot !== undefined) {
+    // A Pod snapshot, which replaces the image of the suspension.
+    const { name: own = "" } = snapshot.metadata;
+    return snapshotSource(own, snapshot, { epoch, annotation: restorePodSnapshotAnnotation });
+  }
   if (hasSavedMemory(sandbox.status?.suspension)) {
     return { type: "image", image: { type: "suspension", epoch }, epoch: epoch + 1 };
   }
   return { type: "files" };
 }
 
-function snapshotSource(name: string, snapshot: SandboxSnapshot | undefined, ownEpoch: number): Source {
+function snapshotSource(
+  name: string,
+  snapshot: SandboxSnapshot | undefined,
+  own: { readonly epoch: number; readonly annotation: string },
+): Source {
   const { uid = "", deletionTimestamp } = snapshot?.metadata ?? {};
   if (snapshot === undefined || deletionTimestamp !== undefined) {
     return blocked("SnapshotNotFound", `SandboxSnapshot "${name}" does not exist in this namespace`);
@@ -45,8 +64,8 @@ function snapshotSource(name: string, snapshot: SandboxSnapshot | undefined, own
     const detail = failed?.status === "True" ? `: ${failed.message || failed.reason}` : "";
     return blocked("SnapshotNotReady", `SandboxSnapshot "${name}" is not ready${detail}`);
   }
-  const next = Math.max(ownEpoch, epoch) + 1;
-  return { type: "image", image: { type: "snapshot", uid }, epoch: next, snapshot: name };
+  const next = Math.max(own.epoch, epoch) + 1;
+  return { type: "image", image: { type: "snapshot", uid }, epoch: next, because: { [own.annotation]: name } };
 }
 
 function blocked(reason: string, message: string): Source {
@@ -77,6 +96,6 @@ export function stateAnnotations(sandbox: Sandbox, source: Source): Record<strin
     ...depth,
     [restoreAnnotation]: formatImageReference(source.image),
     [epochAnnotation]: String(source.epoch),
-    ...(source.snapshot !== undefined && { [restoreFromAnnotation]: source.snapshot }),
+    ...source.because,
   };
 }

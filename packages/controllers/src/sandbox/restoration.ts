@@ -14,7 +14,12 @@ import {
 } from "@agent-sandbox/api";
 import { depthWithoutSave, lowerDepth, type Shortfall, wantsMemory } from "./depth.ts";
 import type { Observed } from "./observed.ts";
-import { hasSavedMemory, restoreFromAnnotation, unrestoredSnapshot } from "./pod-source.ts";
+import {
+  hasSavedMemory,
+  restoreFromAnnotation,
+  restorePodSnapshotAnnotation,
+  unrestoredSnapshot,
+} from "./pod-source.ts";
 import type { Settings } from "./settings.ts";
 
 /** How far the restore of a Pod is. */
@@ -61,12 +66,23 @@ export function isFailedAttempt(observed: Observed, pod: Pod): boolean {
 /** Whether the image is still the one that the Sandbox is to continue from. */
 function isWanted(sandbox: Sandbox, pod: Pod, image: ImageReference): boolean {
   if (image.type === "snapshot") {
+    if (podSnapshotName(pod) !== undefined) return isFromPodSnapshot(sandbox, pod);
     return unrestoredSnapshot(sandbox) === pod.metadata?.annotations?.[restoreFromAnnotation];
   }
   const { suspension } = sandbox.status ?? {};
   return (
     unrestoredSnapshot(sandbox) === undefined && hasSavedMemory(suspension) && image.epoch === (suspension?.epoch ?? 0)
   );
+}
+
+function podSnapshotName({ metadata }: Pod): string | undefined {
+  return metadata?.annotations?.[restorePodSnapshotAnnotation];
+}
+
+/** Whether a Pod continues from a Pod snapshot, and the status does not say so yet: each restore has an epoch of its own. */
+function isFromPodSnapshot(sandbox: Sandbox, pod: Pod): boolean {
+  if (podSnapshotName(pod) === undefined || unrestoredSnapshot(sandbox) !== undefined) return false;
+  return epochOf(pod) > (sandbox.status?.suspension?.epoch ?? 0);
 }
 
 /**
@@ -86,8 +102,10 @@ export function resumed(
     const { epoch = 0 } = kept;
     if (restore.image.type === "suspension") return { ...kept, epoch: epoch + 1, restored: "Memory" };
     const { uid } = restore.image;
-    const name = pod.metadata?.annotations?.[restoreFromAnnotation] ?? "";
-    const depth = snapshot?.metadata.uid === uid ? snapshot.status?.depth : undefined;
+    const name = podSnapshotName(pod) ?? pod.metadata?.annotations?.[restoreFromAnnotation] ?? "";
+    const known = snapshot?.metadata.uid === uid ? snapshot.status?.depth : undefined;
+    // Pod snapshots always contain memory.
+    const depth = isFromPodSnapshot(sandbox, pod) ? "Memory" : known;
     return { ...kept, epoch: Math.max(epoch, epochOf(pod)), restored: depth ?? less, restoredFrom: { name, uid } };
   }
   // A Sandbox that is to sleep keeps the image: the next resume may be able to restore it.

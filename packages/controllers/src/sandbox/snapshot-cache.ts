@@ -1,6 +1,7 @@
 import { type Sandbox, type SandboxSnapshot, sandboxSnapshots } from "@agent-sandbox/api";
 import {
   type Client,
+  type Index,
   type Informer,
   type Informers,
   isReason,
@@ -10,6 +11,7 @@ import {
   type Trigger,
   watching,
 } from "@agent-sandbox/kube";
+import { podSnapshotFor } from "./pod-snapshots.ts";
 import { unrestoredSnapshot } from "./pod-source.ts";
 
 /**
@@ -19,18 +21,24 @@ import { unrestoredSnapshot } from "./pod-source.ts";
 export class SnapshotCache {
   readonly #informers: Informers;
   readonly #scope: Pick<Scope, "namespace">;
+  readonly #bySource: Index<SandboxSnapshot> | undefined;
   #informer: Informer<SandboxSnapshot> | undefined;
   #connect: ((informer: Informer<SandboxSnapshot>) => void) | undefined;
 
-  constructor(informers: Informers, scope: Pick<Scope, "namespace">) {
+  /** With `podSnapshots`, suspended Sandboxes resume from their Pod snapshots. The server must serve the kind then. */
+  constructor(
+    informers: Informers,
+    { podSnapshots, ...scope }: Pick<Scope, "namespace"> & { readonly podSnapshots: boolean },
+  ) {
     this.#informers = informers;
     this.#scope = scope;
+    this.#bySource = podSnapshots ? this.#open().index("source", sourcesOf) : undefined;
   }
 
-  /** The snapshot that the Sandbox is still to be restored from, if it exists. */
+  /** The snapshot that the Sandbox is still to be restored from, or its Pod snapshot, if it exists. */
   async find(sandbox: Sandbox, client: Client): Promise<SandboxSnapshot | undefined> {
     const name = unrestoredSnapshot(sandbox);
-    if (!name) return undefined;
+    if (!name) return podSnapshotFor(sandbox, this.#bySource?.get(sandbox.metadata.uid ?? "") ?? []);
     const place = { namespace: sandbox.metadata.namespace ?? "", name };
     const informer = this.#open();
     if (informer.hasSynced) return informer.get(keyOf(place));
@@ -67,6 +75,11 @@ export class SnapshotCache {
     }
     return this.#informer;
   }
+}
+
+/** The namespace is part of a UID: a snapshot is always of a Sandbox in its own namespace. */
+function sourcesOf({ status }: SandboxSnapshot): string[] {
+  return status?.sourceUID === undefined ? [] : [status.sourceUID];
 }
 
 function snapshotKeys(sandbox: Sandbox): string[] {
