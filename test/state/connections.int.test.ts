@@ -1,0 +1,218 @@
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { findCondition, isConditionTrue, type Pod, type Sandbox, sandboxes } from "@agent-sandbox/api";
+import { type Client, createClient, HttpTransport, isReason, loadKubeconfig, type Resource } from "@agent-sandbox/kube";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { parse, stringify } from "yaml";
+import { Box, buildCommandLine, whyNoBox } from "../e2e/box.ts";
+
+const reason = whyNoBox();
+if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
+
+/** `make test-state-long` sets 100 and 50. */
+const cycles = Number(process.env["STATE_CYCLES"] ?? 3);
+const connections = Number(process.env["STATE_CONNECTIONS"] ?? 6);
+
+const program = readFileSync(join(import.meta.dirname, "counter-server.py"), "utf8");
+const pods: Resource<Pod> = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true };
+const key = { namespace: "default", name: "counter" };
+const [webPort, linePort] = [8000, 9000];
+
+const objects = [
+  { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "program" }, data: { "counter-server.py": program } },
+  {
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: { name: "counter" },
+    spec: {
+      idlePolicy: { suspendAfterSeconds: 10, connections: "MaySleep" },
+      suspendPolicy: { depth: "Memory", fallback: "Refuse" },
+      resumePolicy: "OnTraffic",
+      podTemplate: {
+        spec: {
+          containers: [
+            {
+              name: "main",
+              image: "host",
+              command: ["python3", "/program/counter-server.py"],
+              volumeMounts: [{ name: "program", mountPath: "/program" }],
+              readinessProbe: { tcpSocket: { port: webPort }, periodSeconds: 1 },
+            },
+          ],
+          volumes: [{ name: "program", configMap: { name: "program" } }],
+        },
+      },
+    },
+  },
+];
+
+/** A client that sends messages and checks that it gets each answer exactly once, in order. */
+interface Counted {
+  readonly kind: string;
+  /** The numbers of the answer: of this connection, and of all of them. */
+  count(message: string): Promise<readonly [number, number]>;
+  close(): void;
+}
+
+describe.skipIf(reason !== undefined)("open connections over the sleep of a sandbox", { timeout: 3_600_000 }, () => {
+  let box: Box;
+  let client: Client;
+  let router: URL;
+  let token: string;
+  const clients: Counted[] = [];
+  /** The messages that were sent: the program in the sandbox must have counted the same. */
+  let sent = 0;
+
+  beforeAll(async () => {
+    buildCommandLine();
+    box = await Box.make();
+    const steps: [string, ...string[]][] = [
+      ["", "up", "--listen", box.listen, "--router-listen", "127.0.0.1:0"],
+      [objects.map((object) => stringify(object)).join("---\n"), "apply", "-f", "-"],
+      ["", "wait", "sandbox/counter", "--for=condition=Ready", "--timeout=60s"],
+    ];
+    for (const [stdin, ...words] of steps) {
+      const { code, stderr } = await box.runWith(stdin, ...words);
+      if (code !== 0) throw new Error(`agent-sandbox ${words.join(" ")}: ${stderr}`);
+    }
+    const { access } = await loadKubeconfig({ path: box.kubeconfig });
+    client = createClient(new HttpTransport(access));
+    router = new URL(
+      (JSON.parse(readFileSync(join(box.dataDir, "box.json"), "utf8")) as { routerUrl: string }).routerUrl,
+    );
+    const config = parse(readFileSync(box.kubeconfig, "utf8")) as { users: { user: { token: string } }[] };
+    token = config.users[0]?.user.token ?? "";
+  });
+  afterAll(async () => {
+    for (const open of clients) open.close();
+    await box?.[Symbol.asyncDispose]();
+  });
+
+  async function openWebSocket(): Promise<Counted> {
+    const headers = { host: `${webPort}-counter.default.localhost`, authorization: `Bearer ${token}` };
+    const socket = new WebSocket(`ws://${router.host}/`, { headers });
+    await once(socket, "open");
+    const count = async (message: string): Promise<readonly [number, number]> => {
+      socket.send(message);
+      return numbersIn(String((await once(socket, "message"))[0]), message);
+    };
+    return { kind: "WebSocket", count, close: () => socket.terminate() };
+  }
+
+  async function openTunnel(): Promise<Counted> {
+    const socket: Socket = connect(Number(router.port), router.hostname);
+    const lines = socket.setEncoding("utf8");
+    const credential = `Proxy-Authorization: Bearer ${token}`;
+    socket.write(`CONNECT counter.default.localhost:${linePort} HTTP/1.1\r\nHost: x\r\n${credential}\r\n\r\n`);
+    expect(String((await once(lines, "data"))[0])).toMatch(/^HTTP\/1\.1 200 /);
+    const count = async (message: string): Promise<readonly [number, number]> => {
+      socket.write(`${message}\n`);
+      let line = "";
+      while (!line.endsWith("\n")) line += String((await once(lines, "data"))[0]);
+      return numbersIn(line.trimEnd(), message);
+    };
+    return { kind: "tunnel", count, close: () => socket.destroy() };
+  }
+
+  const read = (): Promise<Sandbox> => client.get(sandboxes, key);
+
+  async function podIsGone(): Promise<boolean> {
+    return await client.get(pods, key).then(
+      () => false,
+      (error: unknown) => isReason(error, "NotFound"),
+    );
+  }
+
+  async function suspend(): Promise<void> {
+    await client.patch(sandboxes, key, { type: "merge", body: { spec: { operatingMode: "Suspended" } } });
+    await expect.poll(podIsGone, { timeout: 60_000, interval: 50 }).toBe(true);
+  }
+
+  /** Sends one message on each connection, all at once, and compares the numbers of the answers. */
+  async function countOnAll(label: string, expected: number): Promise<void> {
+    const answers = await Promise.all(clients.map((open, index) => open.count(`${label}-${index}`)));
+    expect(answers.map(([own]) => own)).toEqual(clients.map(() => expected));
+    const totals = answers.map(([, total]) => total).toSorted((one, other) => one - other);
+    expect(totals).toEqual(clients.map((_, index) => sent + index + 1));
+    sent += clients.length;
+  }
+
+  test("the sandbox falls asleep although connections are open, and gives its memory back", async () => {
+    for (let index = 0; index < connections; index += 1) {
+      clients.push(await (index % 2 === 0 ? openWebSocket() : openTunnel()));
+    }
+    await countOnAll("awake", 1);
+    const before = memoryOfSandboxes(box);
+    expect(before).toBeGreaterThan(64 * 2 ** 20);
+    await expect.poll(podIsGone, { timeout: 120_000, interval: 200 }).toBe(true);
+    const { status } = await read();
+    expect(findCondition(status?.conditions, "Suspended")).toMatchObject({ status: "True", reason: "Idle" });
+    expect(status?.suspension).toMatchObject({ depth: "Memory" });
+    expect(memoryOfSandboxes(box)).toBeLessThan(before - 64 * 2 ** 20);
+  });
+
+  test("nobody is woken by silence", async () => {
+    await sleep(2000);
+    expect([await podIsGone(), isConditionTrue((await read()).status?.conditions, "Ready")]).toEqual([true, false]);
+  });
+
+  test("one byte wakes it, and all connections continue with the next number", async () => {
+    const [first] = clients;
+    expect(await first?.count("wake")).toEqual([2, sent + 1]);
+    sent += 1;
+    const answers = await Promise.all(clients.slice(1).map((open, index) => open.count(`next-${index}`)));
+    expect(answers.map(([own]) => own)).toEqual(clients.slice(1).map(() => 2));
+    sent += clients.length - 1;
+    expect((await read()).status?.suspension).toMatchObject({ restored: "Memory", epoch: 1 });
+  });
+
+  test("no byte is lost or repeated over many sleeps", async () => {
+    for (let cycle = 0; cycle < cycles; cycle += 1) {
+      await suspend();
+      await countOnAll(`cycle-${cycle}`, 3 + cycle);
+    }
+    const headers = { host: `${webPort}-counter.default.localhost`, authorization: `Bearer ${token}` };
+    const { status } = await read();
+    expect(status?.suspension?.epoch).toBe(cycles + 1);
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(router.port), router.hostname);
+      let text = "";
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+      socket.write(`GET / HTTP/1.1\r\n${lines.join("\r\n")}\r\nConnection: close\r\n\r\n`);
+      socket.on("data", (chunk) => void (text += String(chunk)));
+      socket.on("end", () => resolve(text));
+      socket.on("error", reject);
+    });
+    expect(answer.endsWith(`\r\n\r\n${sent} ${cycles + 1}`)).toBe(true);
+  });
+});
+
+/** The numbers in an answer to this message. */
+function numbersIn(answer: string, message: string): readonly [number, number] {
+  const [own, total, ...rest] = answer.split(" ");
+  expect(rest.join(" ")).toBe(message);
+  return [Number(own), Number(total)];
+}
+
+/** The memory of the processes that run the sandboxes of a box, in bytes. */
+function memoryOfSandboxes({ dataDir }: Box): number {
+  const bytesOf = (pid: string): number => {
+    try {
+      const isSandbox = /runsc/.test(
+        readFileSync(`/proc/${pid}/comm`, "utf8") + readFileSync(`/proc/${pid}/cmdline`, "utf8"),
+      );
+      if (!isSandbox || !readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(dataDir)) return 0;
+      return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1024;
+    } catch {
+      // The process has ended.
+      return 0;
+    }
+  };
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .reduce((sum, pid) => sum + bytesOf(pid), 0);
+}
