@@ -106,7 +106,7 @@ test-release: setup-test ## Install a release in a new Debian 12 and run the fir
 	@$(NODE) scripts/test.ts release
 
 # Long variants, not part of `make test`.
-.PHONY: test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-sandboxd-long test-security-long
+.PHONY: test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-sandboxd-long test-security-long test-state-long
 test-apiserver-fuzz: setup-test ## Ten minutes of random requests to the embedded API server
 	@$(NODE) packages/apiserver/test/fuzz/main.ts --seconds 600
 test-apiserver-crash: setup-test ## Kill the API server 200 times during concurrent writes
@@ -122,6 +122,8 @@ test-sandboxd-long: setup-test ## sandboxd under the race detector, with a milli
 	@cd sandboxd && SANDBOXD=long go test -race ./...
 test-security-long: setup-test ## The security suite with ten minutes of random attacks (needs root)
 	@SECURITY=long vitest run --project security
+test-state-long: setup-test ## 50 open connections over 100 sleeps of a sandbox (needs root)
+	@STATE_CYCLES=100 STATE_CONNECTIONS=50 vitest run --project state connections
 
 .PHONY: bench bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state
 bench: bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state ## Run all benchmarks and rewrite bench/RESULTS.md

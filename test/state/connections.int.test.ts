@@ -79,7 +79,8 @@ describe.skipIf(reason !== undefined)("open connections over the sleep of a sand
       const { code, stderr } = await box.runWith(stdin, ...words);
       if (code !== 0) throw new Error(`agent-sandbox ${words.join(" ")}: ${stderr}`);
     }
-    const { access } = await loadKubeconfig({ path: box.kubeconfig });
+    const { access, error } = await loadKubeconfig({ path: box.kubeconfig });
+    if (error !== undefined) throw new Error(error);
     client = createClient(new HttpTransport(access));
     router = new URL(
       (JSON.parse(readFileSync(join(box.dataDir, "box.json"), "utf8")) as { routerUrl: string }).routerUrl,

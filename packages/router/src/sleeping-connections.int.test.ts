@@ -14,6 +14,7 @@ import type { Router } from "./start-router.ts";
 const cluster = new TestCluster();
 let router: Router;
 let web: Served;
+let sockets: WebSocketServer;
 let counter: Server;
 let port = 0;
 /** The sockets that the server "in" the pods has accepted, and how each ended. */
@@ -21,7 +22,7 @@ const accepted: { readonly socket: Socket; end: string }[] = [];
 
 beforeAll(async () => {
   web = await cluster.serve((request, response) => void response.end(request.url));
-  const sockets = new WebSocketServer({ server: web.server });
+  sockets = new WebSocketServer({ server: web.server });
   sockets.on("connection", (socket) => {
     let count = 0;
     socket.on("message", (data) => socket.send(`${(count += 1)} ${data}`));
@@ -203,6 +204,42 @@ describe("a client that leaves while the sandbox sleeps", () => {
     end?.socket.destroy();
     socket.destroy();
   });
+});
+
+test("closing a WebSocket does not wake a sandbox, which learns of it when it is awake", async () => {
+  const sandbox = await create("polite");
+  const seen = once(sockets, "connection");
+  const socket = await webSocket("polite");
+  const [inside] = (await seen) as [WebSocket];
+  const heard = once(inside, "close");
+  await sandbox.fallAsleep();
+  await expect.poll(() => sleeping()).toBe(1);
+  const before = sandbox.activity;
+  socket.close(4001, "done");
+  expect((await once(socket, "close"))[0]).toBe(4001);
+  expect([sandbox.activity, await sleeping()]).toEqual([before, 1]);
+  const answer = ask(router, "/", toSandbox("polite", web.port));
+  await sandbox.resumeWhenWoken();
+  await answer;
+  expect(await heard).toEqual([4001, Buffer.from("done")]);
+  expect(await sleeping()).toBe(0);
+});
+
+test("a connection is closed soon after its credential becomes invalid, and does not wake the sandbox", async () => {
+  const strict = await cluster.router({ auth: { tokenReview: { ttlMs: 1 } }, recheckMs: 50 });
+  cluster.users.set("t", { username: "u", mayConnect: ["default/revoked"] });
+  const sandbox = await create("revoked");
+  const socket = connect({ port: strict.address?.port ?? 0, host: "127.0.0.1" });
+  socket.on("error", () => undefined);
+  const credential = "Proxy-Authorization: Bearer t";
+  socket.write(`CONNECT revoked.default.localhost:${port} HTTP/1.1\r\nHost: x\r\n${credential}\r\n\r\n`);
+  expect(String((await once(socket, "data"))[0])).toContain("200");
+  await sandbox.fallAsleep();
+  await expect.poll(() => sleeping(strict)).toBe(1);
+  const before = sandbox.activity;
+  cluster.users.delete("t");
+  await new Promise((resolve) => socket.once("close", resolve));
+  expect([sandbox.activity, await sleeping(strict)]).toEqual([before, 1]);
 });
 
 describe("a connection to a sandbox whose memory is not restored", () => {

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { RouterReason } from "../router-error.ts";
 import type { Backlog } from "./backlog.ts";
 import { abortStream, endStream, isFinished, wasReset } from "./stream-end.ts";
-import { closeFrame, goingAwayFrame, WebSocketFrames } from "./websocket-frames.ts";
+import { closeCodeIn, closeFrame, goingAwayFrame, WebSocketFrames } from "./websocket-frames.ts";
 
 export interface SpliceOptions {
   readonly backlog: Backlog;
@@ -33,7 +33,9 @@ export class Splice {
   readonly #client: Duplex;
   readonly #sandbox: Duplex;
   readonly #options: SpliceOptions;
+  /** The frames of the sandbox, and those that it was sent. */
   readonly #frames: WebSocketFrames | undefined;
+  readonly #sent: WebSocketFrames | undefined;
   readonly #ended = Promise.withResolvers<Closed | undefined>();
   readonly #released = Promise.withResolvers<void>();
   #isLeaving = false;
@@ -41,13 +43,14 @@ export class Splice {
   #isAsleep = false;
   #held: Buffer[] = [];
   /** How the client left while the sandbox was asleep. The sandbox is told when it is awake again. */
-  #left: "ended" | "failed" | undefined;
+  #left: "ended" | "closed" | "failed" | undefined;
 
   constructor(client: Duplex, sandbox: Duplex, options: SpliceOptions) {
     this.#client = client;
     this.#sandbox = sandbox;
     this.#options = options;
     this.#frames = options.isWebSocket === true ? new WebSocketFrames() : undefined;
+    this.#sent = options.isWebSocket === true ? new WebSocketFrames() : undefined;
     for (const end of [client, sandbox]) {
       end.allowHalfOpen = true;
       end.on("error", () => this.#failed(end));
@@ -98,6 +101,10 @@ export class Splice {
     this.#isAsleep = false;
     if (this.#sandbox instanceof Socket) this.#sandbox.setKeepAlive(true);
     if (this.#left === "failed") return this.#release();
+    if (this.#left === "closed") {
+      endStream(this.#sandbox, Buffer.concat(this.#held));
+      return this.#released.resolve();
+    }
     const held = this.#held;
     this.#held = [];
     for (const chunk of held) this.#toSandbox(chunk);
@@ -140,6 +147,7 @@ export class Splice {
   /** A reset that is sent to a sandbox while it is asleep would be lost, so it is sent later. */
   #failed(end: Duplex): void {
     if (this.#isOver) return;
+    if (end === this.#client && this.#left === "closed") return;
     if (end !== this.#client || !this.#isAsleep) return this.destroy();
     this.#left = "failed";
     this.#held = [];
@@ -161,15 +169,26 @@ export class Splice {
   }
 
   #toSandbox(chunk: Buffer): void {
-    if (this.#isAsleep) {
-      this.#held.push(chunk);
-      this.#client.pause();
-      this.onHeld?.();
-      return;
-    }
+    if (this.#isAsleep) return this.#hold(chunk);
     this.#options.onTransfer?.();
+    this.#sent?.take(chunk);
     if (!this.#sandbox.write(chunk)) this.#client.pause();
     this.#options.backlog.wrote(this.#sandbox);
+  }
+
+  #hold(chunk: Buffer): void {
+    const code = this.#sent?.isBetween === true && !this.isHolding ? closeCodeIn(chunk) : undefined;
+    this.#held.push(chunk);
+    if (code !== undefined) return this.#answerClose(code);
+    this.#client.pause();
+    this.onHeld?.();
+  }
+
+  /** A client that closes its WebSocket gets an answer, so that the sandbox need not be woken for it. */
+  #answerClose(code: number): void {
+    this.#left = "closed";
+    this.#ended.resolve(undefined);
+    endStream(this.#client, closeFrame(code));
   }
 
   #readClient(): void {
@@ -178,6 +197,7 @@ export class Splice {
 
   #toClient(chunk: Buffer): void {
     const { backlog, onBytes, onTransfer } = this.#options;
+    if (this.#left === "closed") return;
     onBytes?.(chunk.length);
     // What a sandbox sends while it is being stopped must not wake it.
     if (!this.#isAsleep) onTransfer?.();

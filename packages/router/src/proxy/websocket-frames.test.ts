@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { goingAwayFrame, WebSocketFrames } from "./websocket-frames.ts";
+import { closeCodeIn, closeFrame, goingAwayFrame, WebSocketFrames } from "./websocket-frames.ts";
 
 function frame(length: number, masked: boolean): Buffer {
   const mask = masked ? 0x80 : 0;
@@ -38,4 +38,22 @@ test("formats a close frame", () => {
   const reader = new WebSocketFrames();
   reader.take(goingAwayFrame());
   expect(reader.isBetween).toBe(true);
+});
+
+test.for<[string, number[], number | undefined]>([
+  ["a code", [0x88, 0x82, 1, 2, 3, 4, 0x03 ^ 1, 0xe9 ^ 2], 1001],
+  ["a code and a reason", [0x88, 0x83, 0, 0, 0, 0, 0x0f, 0xa1, 0x61], 4001],
+  ["no code", [0x88, 0x80, 1, 2, 3, 4], 1005],
+  ["a part of its bytes", [0x88, 0x82, 1, 2, 3, 4, 0], undefined],
+  ["another frame after it", [0x88, 0x80, 1, 2, 3, 4, 0x81], undefined],
+  ["no mask", [0x88, 0x02, 0x03, 0xe9], undefined],
+  ["another opcode", [0x89, 0x80, 1, 2, 3, 4], undefined],
+])("reads a client's close frame with %s", ([, bytes, expected]) => {
+  expect(closeCodeIn(Buffer.from(bytes))).toBe(expected);
+});
+
+test("a close frame carries at most what a control frame may", () => {
+  expect(closeFrame(1005)).toEqual(Buffer.from([0x88, 0]));
+  expect(closeFrame(1012, "x".repeat(123))).toHaveLength(127);
+  expect(() => closeFrame(1012, "x".repeat(124))).toThrow("the reason has 124 bytes");
 });

@@ -41,13 +41,24 @@ export class WebSocketFrames {
   }
 }
 
+/** The status code of a close frame that a client sent; undefined if the bytes are anything but that one frame. */
+export function closeCodeIn(bytes: Buffer): number | undefined {
+  const [first = 0, second = 0] = bytes;
+  const size = second & 0x7f;
+  if (first !== 0x88 || (second & 0x80) === 0 || bytes.length !== 6 + size) return undefined;
+  const byteAt = (index: number): number => (bytes[6 + index] ?? 0) ^ (bytes[2 + index] ?? 0);
+  // 1005: there is no code.
+  return size < 2 ? 1005 : (byteAt(0) << 8) | byteAt(1);
+}
+
 /** The router stops. */
 export function goingAwayFrame(): Buffer {
   return closeFrame(1001, "going away");
 }
 
 /** A close frame from a server (RFC 6455, 5.5.1). The reason may have at most 123 bytes. */
-export function closeFrame(code: number, reason: string): Buffer {
+export function closeFrame(code: number, reason = ""): Buffer {
+  if (code === 1005) return Buffer.from([0x88, 0]);
   const text = Buffer.from(reason);
   if (text.length > 123) throw new Error(`Cannot make a close frame: the reason has ${text.length} bytes`);
   return Buffer.concat([Buffer.from([0x88, 2 + text.length, code >> 8, code & 255]), text]);
