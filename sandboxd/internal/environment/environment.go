@@ -77,7 +77,8 @@ func (s *Source) Refresh() (before, after Environment, err error) {
 	return before, s.current, err
 }
 
-// read returns the environment in a file. Variables that it lacks keep their value; so do all if there is no file.
+// read returns the environment in a file. Variables that are missing or empty keep their value, so that a request for
+// another sandbox is still refused. All do if there is no file.
 func read(file string, known Environment) (Environment, error) {
 	opened, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,6 +102,9 @@ func parse(content string, known Environment) (Environment, error) {
 	parsed := known
 	for line := range strings.Lines(content) {
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "=")
+		if value == "" {
+			continue
+		}
 		switch name {
 		case "SANDBOX_NAME":
 			parsed.Name = value

@@ -28,6 +28,7 @@ func TestTheFile(t *testing.T) {
 		"is complete":         {"SANDBOX_NAME=web\nSANDBOX_NAMESPACE=there\nSANDBOX_UID=2\nSANDBOX_EPOCH=7\n", Environment{token.Identity{Name: "web", Namespace: "there", UID: "2"}, 7}},
 		"lacks variables":     {"SANDBOX_EPOCH=3", Environment{given, 3}},
 		"is empty":            {"", Environment{given, 0}},
+		"has empty values":    {"SANDBOX_NAME=\nSANDBOX_UID=\nSANDBOX_EPOCH=\n", Environment{given, 0}},
 		"has other variables": {"\n=\nHOME=/\nSANDBOX_UID=a=b\r\n", Environment{token.Identity{Name: "given", Namespace: "here", UID: "a=b"}, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
