@@ -121,9 +121,12 @@ export function groupOf(apiVersion: string): string {
 }
 
 /** `sandbox.agents.x-k8s.io/my-sandbox`: how kubectl names an object in its answers. */
-export function displayName(resource: ServedResource, name: string): string {
-  const group = groupOf(resource.apiVersion);
-  return `${resource.singular}${group ? `.${group}` : ""}/${name}`;
+export function displayName(
+  { apiVersion, kind, singular = kind.toLowerCase() }: Resource & Partial<Pick<ServedResource, "singular">>,
+  name: string,
+): string {
+  const group = groupOf(apiVersion);
+  return `${singular}${group ? `.${group}` : ""}/${name}`;
 }
 
 export async function fetchJson(transport: Transport, path: string, accept = "application/json"): Promise<unknown> {

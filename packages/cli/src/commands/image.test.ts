@@ -1,6 +1,6 @@
 import type { ListedImage } from "@agent-sandbox/node";
 import { expect, test } from "vitest";
-import { formatAge, formatBytes, imageTable, pullImage } from "./image.ts";
+import { imageTable, pullImage } from "./image.ts";
 
 const image = (over: Partial<ListedImage>): ListedImage => ({
   id: `sha256:${"0123456789abcdef".repeat(4)}`,
@@ -31,26 +31,6 @@ test("prints a row for each tag, and one for an untagged image", () => {
     "localhost:5000/b      2        0123456789ab   5.0MiB   90s   yes",
     "<none>                <none>   0123456789ab   5.0MiB   90s   no",
   ]);
-});
-
-test.for([
-  [0, "0B"],
-  [1023, "1023B"],
-  [1024, "1.0KiB"],
-  [150 * 2 ** 20, "150MiB"],
-  [2 ** 60, "1048576TiB"],
-] as const)("%s bytes", ([bytes, expected]) => {
-  expect(formatBytes(bytes)).toBe(expected);
-});
-
-test.for([
-  [-5, "0s"],
-  [119_000, "119s"],
-  [120_000, "2m"],
-  [7_200_000, "2h"],
-  [172_800_000, "2d"],
-] as const)("%s ms", ([ms, expected]) => {
-  expect(formatAge(ms)).toBe(expected);
 });
 
 test.for(["host", "sandboxd"])("%s is not looked for in a registry", async (name) => {
