@@ -10,6 +10,13 @@ export interface PodLinksOptions {
   readonly onAttached: () => void;
 }
 
+export interface AttachOptions {
+  /** Creates the namespace for a Pod with a user namespace, which must own it. */
+  readonly make?: () => Promise<void>;
+  /** The Pod stays cut off until its link is set up. */
+  readonly isDown?: boolean;
+}
+
 /** The Pods' network namespaces, each with the veth pair that connects it to the bridge. */
 export class PodLinks {
   readonly #options: PodLinksOptions;
@@ -35,8 +42,8 @@ export class PodLinks {
   }
 
   /** Creates the namespace and its links, replacing what a crash left behind. Concurrent calls share one operation. */
-  attach(netns: string, address: string, make?: () => Promise<void>): Promise<void> {
-    const under = this.#attaching.get(netns) ?? this.#attach(netns, address, make);
+  attach(netns: string, address: string, options: AttachOptions = {}): Promise<void> {
+    const under = this.#attaching.get(netns) ?? this.#attach(netns, address, options);
     this.#attaching.set(netns, under);
     return under;
   }
@@ -46,15 +53,15 @@ export class PodLinks {
     await this.#detach(netns, address);
   }
 
-  async #attach(netns: string, address: string, make: (() => Promise<void>) | undefined): Promise<void> {
+  async #attach(netns: string, address: string, options: AttachOptions): Promise<void> {
     const { interfaceOf, onAttaching, onAttached } = this.#options;
     try {
       if (existsSync(pathOf(netns)) || existsSync(`/sys/class/net/${interfaceOf(address)}`)) {
         await this.#detach(netns, address);
       }
       await onAttaching();
-      await make?.();
-      await this.#link(netns, address, make !== undefined);
+      await options.make?.();
+      await this.#link(netns, address, options);
     } finally {
       this.#attaching.delete(netns);
     }
@@ -69,13 +76,13 @@ export class PodLinks {
     this.#attached.delete(netns);
   }
 
-  async #link(netns: string, address: string, isMade: boolean): Promise<void> {
+  async #link(netns: string, address: string, { make, isDown = false }: AttachOptions): Promise<void> {
     const { bridge, gateway, interfaceOf } = this.#options;
     const name = interfaceOf(address);
     await runIp([
-      ...(isMade ? [] : [`netns add ${netns}`]),
+      ...(make === undefined ? [`netns add ${netns}`] : []),
       `link add ${name} type veth peer name eth0 address ${hardwareOf(address)} netns ${netns}`,
-      `link set ${name} master ${bridge} up`,
+      `link set ${name} master ${bridge} ${isDown ? "down" : "up"}`,
     ]);
     await runIp(
       [

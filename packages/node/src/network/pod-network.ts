@@ -10,7 +10,7 @@ import { AddressPool } from "./address-pool.ts";
 import { chooseSubnet } from "./choose-subnet.ts";
 import { connectionBounds, connectionLimits, limitsTable, namespaceMarks, tableSize } from "./connection-limits.ts";
 import { type FirewallContent, type FirewallPlace, firewall } from "./firewall.ts";
-import { hardwareOf, PodLinks } from "./pod-links.ts";
+import { type AttachOptions, hardwareOf, PodLinks } from "./pod-links.ts";
 import { runIp } from "./run-ip.ts";
 import { formatSubnet, parseSubnet, type Subnet } from "./subnet.ts";
 
@@ -35,9 +35,9 @@ export interface PodNetwork {
   readonly unlimited: string | undefined;
   /**
    * Creates the network namespace and connects it to the bridge, replacing what a crash left behind. Concurrent calls share one
-   * operation. `make` creates the namespace for a Pod with a user namespace, which must own it.
+   * operation.
    */
-  attach(netns: string, address: string, make?: () => Promise<void>): Promise<void>;
+  attach(netns: string, address: string, options?: AttachOptions): Promise<void>;
   isAttached(netns: string, address: string): boolean;
   /** Cuts an attached Pod off, or connects it again. Nothing changes inside its network namespace, except that packets are lost. */
   setLink(address: string, state: "up" | "down"): Promise<void>;
@@ -104,7 +104,7 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     accepts: (content) => accepts(rulesText(content)),
     interfaceOf,
     isAttached: (netns, address) => links.isAttached(netns, address),
-    attach: (netns, address, make) => links.attach(netns, address, make),
+    attach: (netns, address, options) => links.attach(netns, address, options),
     setLink: async (address, state) => {
       const name = interfaceOf(address);
       if (existsSync(`/sys/class/net/${name}`)) await runIp([`link set ${name} ${state}`]);

@@ -103,13 +103,15 @@ export type SaveRecord =
 
 /**
  * The restore of the Pod from an image:
+ * - `wanted`: nothing was done yet. The Pod's link is down until its containers run: the kernel would reset the connections that the
+ *   image contains.
  * - `begun`: containers are being restored.
  * - `running`: all of them are.
  * - `failed`: none runs.
  */
 export type RestoreRecord =
   | {
-      readonly step: "begun" | "running";
+      readonly step: "wanted" | "begun" | "running";
       readonly image: string;
       /** The name of the SandboxSnapshot, if the image is one. */
       readonly snapshot?: string;

@@ -14,7 +14,7 @@ import { controllingSandbox, keptForSandbox } from "./controlling-sandbox.ts";
 import type { Effects } from "./effects.ts";
 import { etcFiles } from "./etc-files.ts";
 import type { Machine } from "./machine.ts";
-import { isToBeSaved } from "./plan-save.ts";
+import { isToBeSaved, wantedImage } from "./plan-save.ts";
 import { runtimeOf } from "./pod-runtime.ts";
 import type { PodRecord } from "./record.ts";
 import { attachPod } from "./start-container.ts";
@@ -56,6 +56,7 @@ async function newRecord(effects: Effects, pod: Pod): Promise<PodRecord> {
   const first = pod.spec?.containers[0]?.name;
   const runtime = runtimeOf(pod, { containers: {} }, rules.defaultRuntime);
   const keptFor = keptForSandbox(effects, pod, sandbox);
+  const image = wantedImage(pod);
   return {
     version: 1,
     uid,
@@ -66,6 +67,7 @@ async function newRecord(effects: Effects, pod: Pod): Promise<PodRecord> {
     startTime: now(),
     keptFor,
     ...(keptFor !== "" && isToBeSaved(pod) && { identity: true }),
+    ...(image !== undefined && { restore: { step: "wanted", image } }),
     ...(first !== undefined && { defaultContainer: first }),
     prepared: false,
     containers: {},

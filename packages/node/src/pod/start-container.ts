@@ -112,9 +112,11 @@ export async function attachNetwork(
 }
 
 /** The network namespace of a Pod with a user namespace is owned by that user namespace. */
-export function attachPod({ layout, network, users }: Machine, { uid, address, ids }: PodRecord): Promise<void> {
+export function attachPod({ layout, network, users }: Machine, record: PodRecord): Promise<void> {
+  const { uid, address, ids, restore } = record;
   const { netns } = podPaths(layout, uid);
-  return network.attach(netns, address, ids && (() => users.prepare(uid, ids)));
+  const isDown = restore !== undefined && restore.step !== "running";
+  return network.attach(netns, address, { isDown, ...(ids && { make: () => users.prepare(uid, ids) }) });
 }
 
 export function roleIn(pod: Pod, { role }: Member, { sharesSandbox }: OciRuntime): ContainerRole {

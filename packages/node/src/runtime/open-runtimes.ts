@@ -9,7 +9,7 @@ import type { OciRuntime, RuntimeRegistration } from "./oci-runtime.ts";
 import { type Trial, type TrialPlace, tryRuntime } from "./probe.ts";
 import { type RuntimeProgram, runcRuntime } from "./runc.ts";
 import { runcVulnerability } from "./runc-vulnerabilities.ts";
-import { runscRuntime } from "./runsc.ts";
+import { keepConnections, runscRuntime } from "./runsc.ts";
 
 export interface Runtimes extends ChosenRuntimes {
   /** The runtimes that work, by the name for `runtimeClassName`. */
@@ -98,5 +98,7 @@ async function vulnerabilityOf(program: string): Promise<string | undefined> {
 async function variantsOf({ kind }: RuntimeRegistration, program: RuntimeProgram): Promise<OciRuntime[]> {
   const isRunsc = (kind ?? (programName(program.program).startsWith("runsc") ? "runsc" : "runc")) === "runsc";
   if (!isRunsc) return [runcRuntime(program)];
-  return [runscRuntime(program), runscRuntime({ ...program, unshare: await findProgram("unshare") })];
+  const canSave = (await tryCommand(program.program, ["flags"])).stdout.includes(keepConnections.replace(/^-+/, ""));
+  const unshare = await findProgram("unshare");
+  return [runscRuntime({ ...program, canSave }), runscRuntime({ ...program, canSave, unshare })];
 }

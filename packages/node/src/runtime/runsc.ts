@@ -25,6 +25,9 @@ const options: readonly string[] = [
   "--allow-connected-on-save",
 ];
 
+/** Without this option, the connections of a sandbox that continued to run after its checkpoint end when it is restored. */
+export const keepConnections = "--allow-connected-on-save";
+
 /**
  * Older versions of runsc refuse the network namespace if `/proc/sys/net/core/rmem_default` exists, because they take it for
  * the machine's. Newer kernels have the file in every network namespace, so hide it from runsc.
@@ -43,8 +46,11 @@ for word; do
   index=$((index + 1))
 done`;
 
-/** A container that joins a sandbox has no process on the machine. A `runsc wait` represents it and ends with its exit code. */
-const representMember = `{ said=$("$@" wait "$id"); code=\${said##*:}; exit "\${code%\\}}"; } &
+/**
+ * A container that joins a sandbox has no process on the machine. A `runsc wait` represents it and ends with its exit code, or with
+ * that of SIGKILL if the whole sandbox was killed. It writes nothing: its output would become part of the container's log.
+ */
+const representMember = `{ said=$("$@" wait "$id" 2>/dev/null); code=\${said##*:}; code=\${code%\\}}; exit "\${code:-137}"; } &
 printf %s "$!" >pid
 `;
 
@@ -82,14 +88,16 @@ ${representMember}`;
 export interface RunscProgram extends RuntimeProgram {
   /** The path of `unshare`, if sysctls must be hidden from runsc. */
   readonly unshare?: string | undefined;
+  /** Whether this version has `keepConnections`. Older ones do not save sandboxes. */
+  readonly canSave: boolean;
 }
 
 /**
  * gVisor: containers with a kernel in user space and its own network stack, which takes the address of the Pod's interface.
  * Creating a container also starts it.
  */
-export function runscRuntime({ name, program, args, root, unshare }: RunscProgram): OciRuntime {
-  const globalArgs = [`--root=${root}`, ...options, ...args];
+export function runscRuntime({ name, program, args, root, unshare, canSave }: RunscProgram): OciRuntime {
+  const globalArgs = [`--root=${root}`, ...options, ...(canSave ? [keepConnections] : []), ...args];
   let build: Promise<RuntimeBuild> | undefined;
   const command = { program, args: globalArgs };
   const words = [program, ...globalArgs];
@@ -130,14 +138,16 @@ export function runscRuntime({ name, program, args, root, unshare }: RunscProgra
       }
     },
     dial: (id, port) => dialSandbox(command, { id, port, folder: root }),
-    checkpoints: {
-      ...checkpointCalls(command),
-      restoreCommand: (role, folder) =>
-        role === "member"
-          ? { program: "/bin/sh", args: ["-c", restoreMember, "sh", folder, String(words.length), ...words] }
-          : scripted(restoreFirst, folder),
-      build: () => (build ??= buildOf(program)),
-    },
+    ...(canSave && {
+      checkpoints: {
+        ...checkpointCalls(command),
+        restoreCommand: (role, folder) =>
+          role === "member"
+            ? { program: "/bin/sh", args: ["-c", restoreMember, "sh", folder, String(words.length), ...words] }
+            : scripted(restoreFirst, folder),
+        build: () => (build ??= buildOf(program)),
+      },
+    }),
   };
 }
 

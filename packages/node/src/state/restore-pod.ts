@@ -46,6 +46,7 @@ export async function restorePod(effects: Effects, pod: Pod, record: PodRecord):
       if (isInterrupted && (await adopt(effects, pod, current, container))) continue;
       await restoreContainer(effects, pod, current, { container, image });
     }
+    await machine.network.setLink(record.address, "up");
     if (orderOf(pod, image.meta).length > 0) await tellInside(effects, pod, record, image);
     const restored = await recordOf(machine, record);
     const { snapshot } = image;
@@ -99,6 +100,9 @@ async function openImage(effects: Effects, pod: Pod, record: PodRecord, name: st
     throw new StateError("ImageMissing", `This node has no image "${name}" of the Sandbox`);
   }
   await checkImage(effects, pod, record, image);
+  if (orderOf(pod, image.meta).length === 0) {
+    throw new StateError("ImageDamaged", "Cannot restore the image: it contains no running container of the Pod");
+  }
   return {
     ...image,
     claim: async () => {
@@ -252,10 +256,9 @@ async function giveUp(
     if (kept.ended === undefined) await runtimeNamed(machine, kept.runtime).remove(id);
   }
   const reference = parseImageReference(name);
-  if (reference?.type === "suspension" && current.restore !== undefined) {
+  if (reference?.type === "suspension" && current.restore?.step === "begun") {
     const key = { sandboxUid: record.keptFor ?? "", epoch: reference.epoch };
-    const image = await machine.suspensions.find(key);
-    if (image !== undefined) await moveVolumesOut(machine.layout, pod, image.folder);
+    await moveVolumesOut(machine.layout, pod, machine.suspensions.folderOf(key));
     if (!(error instanceof LostContainer)) await machine.suspensions.disclaim(key);
   }
   const failure = restoreFailure(error);

@@ -50,7 +50,7 @@ export class Suspensions {
       await removePartials(join(store.#root, sandboxUid));
       for (const epoch of await store.#epochsOf(sandboxUid)) {
         const key = { sandboxUid, epoch };
-        const meta = await readMeta(store.#folderOf(key)).catch(() => undefined);
+        const meta = await readMeta(store.folderOf(key)).catch(() => undefined);
         store.#uses.set(nameOf(key), { sandboxUid, namespace: meta?.namespace ?? "", bytes: meta?.sizeBytes ?? 0 });
       }
     }
@@ -59,7 +59,7 @@ export class Suspensions {
 
   /** The image of a Sandbox and epoch. Throws a StateError if it is damaged. */
   async find(key: SuspensionKey): Promise<StoredImage | undefined> {
-    const folder = this.#folderOf(key);
+    const folder = this.folderOf(key);
     const meta = await readMeta(folder);
     return meta === undefined ? undefined : { folder, meta };
   }
@@ -73,7 +73,7 @@ export class Suspensions {
   /** Creates the folder of a partial image. */
   async begin(key: SuspensionKey): Promise<string> {
     await mkdir(join(this.#root, key.sandboxUid), { recursive: true, mode: 0o700 });
-    return beginImage(this.#folderOf(key));
+    return beginImage(this.folderOf(key));
   }
 
   /** Completes a partial image, and removes the other images of the Sandbox: it has run since they were saved. */
@@ -92,7 +92,7 @@ export class Suspensions {
    * so the image and the files of the Sandbox no longer belong together.
    */
   async claim(key: SuspensionKey, podUid: string): Promise<void> {
-    const file = join(this.#folderOf(key), userFile);
+    const file = join(this.folderOf(key), userFile);
     const user = ((await readJson(file)) as { podUid?: string } | undefined)?.podUid;
     if (user === podUid) return;
     if (user === undefined) return writeJson(file, { podUid }, { durable: true });
@@ -101,11 +101,11 @@ export class Suspensions {
 
   /** Takes the mark away from a Pod that did not run. */
   async disclaim(key: SuspensionKey): Promise<void> {
-    await rm(join(this.#folderOf(key), userFile), { force: true });
+    await rm(join(this.folderOf(key), userFile), { force: true });
   }
 
   async remove(key: SuspensionKey): Promise<void> {
-    await removeImage(this.#folderOf(key));
+    await removeImage(this.folderOf(key));
     this.#uses.delete(nameOf(key));
   }
 
@@ -117,7 +117,7 @@ export class Suspensions {
     for (const epoch of await this.#epochsOf(sandboxUid)) {
       const key = { sandboxUid, epoch };
       await mkdir(this.#unusable, { recursive: true, mode: 0o700 });
-      await rename(this.#folderOf(key), join(this.#unusable, `${now}-${nameOf(key).replace("/", "-")}`)).catch(
+      await rename(this.folderOf(key), join(this.#unusable, `${now}-${nameOf(key).replace("/", "-")}`)).catch(
         (error: unknown) => {
           if (!hasCode(error, "ENOENT")) throw error;
         },
@@ -151,7 +151,8 @@ export class Suspensions {
     return (await namesIn(join(this.#root, sandboxUid))).filter((name) => /^\d+$/.test(name)).map(Number);
   }
 
-  #folderOf(key: SuspensionKey): string {
+  /** The folder of an image that exists or is to be written. */
+  folderOf(key: SuspensionKey): string {
     return join(this.#root, nameOf(key));
   }
 }

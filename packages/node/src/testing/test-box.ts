@@ -31,7 +31,7 @@ export interface TestBox extends AsyncDisposable {
 }
 
 export async function openTestBox(options: Partial<NodeOptions> = {}): Promise<TestBox> {
-  const dataDir = await mkdtemp(join(tmpdir(), "node-int-"));
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "node-int-")));
   const api = openTestApi();
   const node = await createNode({ client: api.client, nodeName, dataDir, allowedRuntimes: ["runc"], ...options });
   await node.ready;

@@ -1,5 +1,8 @@
+import { join } from "node:path";
 import { type Pod, type PodSpec, restoreAnnotation, type Sandbox, sandboxes, saveAnnotation } from "@agent-sandbox/api";
+import { layoutOf } from "../../src/layout.ts";
 import { pods } from "../../src/resources.ts";
+import { namesIn } from "../../src/system/folders.ts";
 import { isGone, isReady, keepingMetadata, namespace } from "../../src/testing/test-api.ts";
 import type { TestBox } from "../../src/testing/test-box.ts";
 
@@ -69,4 +72,9 @@ export function conditionOf(pod: Pod | undefined, type: string): Condition | und
 export function answerOf(pod: Pod | undefined, type: string): string | undefined {
   const found = conditionOf(pod, type);
   return found?.status === "False" ? found.reason : found?.status;
+}
+
+/** The epochs of a Sandbox's images, and the names of partial ones. */
+export async function imagesIn({ dataDir }: TestBox, sandboxUid: string): Promise<string[]> {
+  return namesIn(join(layoutOf(dataDir).stateDir, "suspensions", sandboxUid));
 }
