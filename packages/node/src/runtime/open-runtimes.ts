@@ -98,7 +98,8 @@ async function vulnerabilityOf(program: string): Promise<string | undefined> {
 async function variantsOf({ kind }: RuntimeRegistration, program: RuntimeProgram): Promise<OciRuntime[]> {
   const isRunsc = (kind ?? (programName(program.program).startsWith("runsc") ? "runsc" : "runc")) === "runsc";
   if (!isRunsc) return [runcRuntime(program)];
-  const canSave = (await tryCommand(program.program, ["flags"])).stdout.includes(keepConnections.replace(/^-+/, ""));
+  const { stdout, stderr } = await tryCommand(program.program, ["flags"]);
+  const canSave = `${stdout}${stderr}`.includes(keepConnections.replace(/^-+/, ""));
   const unshare = await findProgram("unshare");
   return [runscRuntime({ ...program, canSave }), runscRuntime({ ...program, canSave, unshare })];
 }

@@ -7,12 +7,15 @@ import { isGone, isReady, keepingMetadata, namespace, nodeName, openTestApi } fr
 import { conditionOf } from "./saved-pods.ts";
 
 /**
- * A node in its own process, for tests that kill it while it saves or restores a Pod:
- * `save-process.ts <data folder> start|save|restore`. Its API server assigns UIDs in the order of creation, so that later
- * processes know the same Pod. `start` starts the Pod and then asks to save it; `save` continues with that request; `restore`
- * restores the Pod in a new one. It prints each step on a line, and at the end the log of the Pod.
+ * A node in its own process, for tests that kill it while it saves or restores a Pod: `save-process.ts <data folder> <mode>`. Its API
+ * server assigns UIDs in the order of creation, so that later processes know the same Pods.
+ * - `save` starts the Pod and asks to save it.
+ * - `resave` is for a later process: the Pod exists, and the request too. When the Pod is saved, it is restored.
+ * - `restore` is for a later process: the saved Pod is gone, and the next one is to be restored.
+ *
+ * It prints each step, answer and log on a line.
  */
-const [dataDir = "", mode = "start"] = process.argv.slice(2);
+const [dataDir = "", mode = "save"] = process.argv.slice(2);
 const name = "counter";
 const say = (line: string): unknown => process.stdout.write(`${line}\n`);
 const logger: Logger = {
@@ -26,26 +29,18 @@ const command = ["sh", "-c", "i=0; while :; do i=$((i+1)); echo $i; sleep 0.02; 
 const api = openTestApi();
 const wanted = { metadata: { namespace, name }, spec: { podTemplate: { spec: { containers: [] } } } };
 const sandbox = (await api.client.create(sandboxes, wanted as unknown as Sandbox)) as Sandbox;
-await createPod(mode === "save" ? { [saveAnnotation]: "0" } : {});
-if (mode === "restore") {
-  await api.client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 });
-  await api.until(name, isGone);
-  await createPod({ [restoreAnnotation]: "suspension/0" });
-}
+await createPod(mode === "resave" ? { [saveAnnotation]: "0" } : {});
+if (mode === "restore") await replacePod();
 const node = await createNode({ client: api.client, nodeName, dataDir, logger });
-if (mode === "start") {
+if (mode === "save") {
   await api.until(name, isReady);
   const body = { metadata: { annotations: { [saveAnnotation]: "0" } } };
   await api.client.patch(pods, { namespace, name }, { type: "merge", body });
   say("asked");
 }
-const type = mode === "restore" ? "PodRestored" : "agents.x-k8s.io/Saved";
-const pod = await api.until(name, (one) => conditionOf(one, type) !== undefined);
-const { status, reason, message } = conditionOf(pod, type) ?? {};
-say(`answer ${status} ${status === "True" ? "" : `${reason}: ${message}`}`);
-const place = { namespace, pod: name, follow: false, previous: false, timestamps: false };
-const log = await text(await node.podStreams.logs(place));
-say(`log ${log.trim().split("\n").join(",")}`);
+if (mode !== "restore") await report("agents.x-k8s.io/Saved");
+if (mode === "resave") await replacePod();
+if (mode !== "save") await report("PodRestored");
 await node.stop();
 
 async function createPod(annotations: Record<string, string>): Promise<void> {
@@ -55,4 +50,21 @@ async function createPod(annotations: Record<string, string>): Promise<void> {
     metadata: { ...metadata, annotations: all, namespace, name },
     spec: { nodeName, containers: [{ name: "main", image: "host", command }] },
   });
+}
+
+/** What the controller does with a saved Pod. */
+async function replacePod(): Promise<void> {
+  await api.client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 });
+  await api.until(name, isGone);
+  await createPod({ [restoreAnnotation]: "suspension/0" });
+}
+
+async function report(type: string): Promise<void> {
+  const pod = await api.until(name, (one) => conditionOf(one, type) !== undefined);
+  const { status, reason, message } = conditionOf(pod, type) ?? {};
+  say(`answer ${status === "True" ? status : `${reason}: ${message}`}`);
+  const place = { namespace, pod: name, follow: false, previous: false, timestamps: false };
+  // Only whole lines: the container may be writing.
+  const lines = (await text(await node.podStreams.logs(place))).split("\n").slice(0, -1);
+  say(`log ${lines.join()}`);
 }
