@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { type Sandbox, sandboxes } from "@agent-sandbox/api";
+import { type Sandbox, type SandboxSnapshot, sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
 import { type Client, createClient, HttpTransport, Informers } from "@agent-sandbox/kube";
 import type { NodeBox } from "../node/box.ts";
 import { Watched } from "../node/watched.ts";
@@ -16,6 +16,7 @@ export class StateBox implements AsyncDisposable {
   readonly #box: NodeBox;
   readonly #client: Client;
   readonly #sandboxes: Watched<Sandbox>;
+  readonly #snapshots: Watched<SandboxSnapshot>;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #owned = new AsyncDisposableStack();
 
@@ -26,18 +27,13 @@ export class StateBox implements AsyncDisposable {
     this.#owned.defer(() => this.#agent.destroy());
     const informers = this.#owned.use(new Informers({ client: this.#client }));
     this.#sandboxes = new Watched(informers.get(sandboxes, { namespace }), namespace);
+    this.#snapshots = new Watched(informers.get(sandboxSnapshots, { namespace }), namespace);
   }
 
   /** Creates a Sandbox with a server and waits until it answers. */
   async create(name: string, memoryMib: number, idleSeconds?: number): Promise<void> {
-    const container = { name: "main", image: "host", command: serverCommand({ memoryMib }) };
-    const podTemplate = { spec: { runtimeClassName: "gvisor", containers: [container] } };
-    const spec = {
-      suspendPolicy: { depth: "Memory", fallback: "Refuse" },
-      ...(idleSeconds !== undefined && { idlePolicy: { suspendAfterSeconds: idleSeconds } }),
-      podTemplate,
-    };
-    await this.#client.create(sandboxes, { metadata: { name, namespace }, spec } as unknown as Sandbox);
+    const idlePolicy = { suspendAfterSeconds: idleSeconds };
+    await this.#create(name, memoryMib, idleSeconds === undefined ? {} : { idlePolicy });
     await this.#sandboxes.until(name, isReady);
     // The server listens when it has filled its memory.
     while ((await this.request(name).catch(() => 0)) === 0);
@@ -62,9 +58,24 @@ export class StateBox implements AsyncDisposable {
     return (await this.#sandboxes.until(name, isReady)) - started;
   }
 
-  /** The size of the last image. */
-  imageBytes(name: string): number {
-    return this.#sandboxes.get(name)?.status?.suspension?.sizeBytes ?? Number.NaN;
+  /** Takes a snapshot of a running Sandbox. Returns for how long the Sandbox was paused. */
+  async snapshot(name: string, source: string): Promise<number> {
+    const spec = { sandboxRef: { name: source }, depth: "Memory" };
+    await this.#client.create(sandboxSnapshots, { metadata: { name, namespace }, spec } as unknown as SandboxSnapshot);
+    await this.#snapshots.until(name, isReady);
+    return this.#snapshots.get(name)?.status?.pauseMilliseconds ?? Number.NaN;
+  }
+
+  async deleteSnapshot(name: string): Promise<void> {
+    await this.#client.delete(sandboxSnapshots, { namespace, name });
+    await this.#snapshots.until(name, (snapshot) => snapshot === undefined);
+  }
+
+  /** From the API request until the watch shows a Sandbox that starts from the snapshot as Ready. */
+  async fork(name: string, snapshot: string, memoryMib: number): Promise<number> {
+    const started = performance.now();
+    await this.#create(name, memoryMib, { restoreFrom: { snapshotRef: { name: snapshot } } });
+    return (await this.#sandboxes.until(name, isReady)) - started;
   }
 
   /** Sends a request through the router. Returns the number of requests that the server has answered. */
@@ -88,17 +99,24 @@ export class StateBox implements AsyncDisposable {
     await this.#owned.disposeAsync();
   }
 
+  async #create(name: string, memoryMib: number, more: object): Promise<void> {
+    const container = { name: "main", image: "host", command: serverCommand({ memoryMib }) };
+    const podTemplate = { spec: { runtimeClassName: "gvisor", containers: [container] } };
+    const spec = { suspendPolicy: { depth: "Memory", fallback: "Refuse" }, podTemplate, ...more };
+    await this.#client.create(sandboxes, { metadata: { name, namespace }, spec } as unknown as Sandbox);
+  }
+
   async #setMode(name: string, operatingMode: "Running" | "Suspended"): Promise<void> {
     const body = { spec: { operatingMode } };
     await this.#client.patch(sandboxes, { namespace, name }, { type: "merge", body });
   }
 }
 
-function conditionOf(sandbox: Sandbox | undefined, type: string): string | undefined {
-  return sandbox?.status?.conditions?.find((condition) => condition.type === type)?.status;
+function conditionOf(object: Sandbox | SandboxSnapshot | undefined, type: string): string | undefined {
+  return object?.status?.conditions?.find((condition) => condition.type === type)?.status;
 }
 
-const isReady = (sandbox: Sandbox | undefined): boolean => conditionOf(sandbox, "Ready") === "True";
+const isReady = (object: Sandbox | SandboxSnapshot | undefined): boolean => conditionOf(object, "Ready") === "True";
 
 function isAsleep(sandbox: Sandbox | undefined): boolean {
   const { depth, restored } = sandbox?.status?.suspension ?? {};

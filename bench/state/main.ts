@@ -12,15 +12,20 @@
  *   until the answer of a request that is sent when it exits.
  * - `image_bytes_ratio_*`: the bytes of the image, divided by the anonymous memory of the sandbox's processes and its memory filesystems,
  *   as gVisor counts them.
+ * - `snapshot_pause_ms`: for how long a Sandbox of 16 MiB stands still while a snapshot of it is taken, as its status reports.
+ * - `fork_first_exec_ratio`: from the creation of a Sandbox of 16 MiB that starts from a snapshot until a command has run in it, divided by
+ *   `runsc restore --detach` until it exits.
+ * - `forks_100_all_ready_ms`: from the creation of a hundred Sandboxes of 64 MiB that start from one snapshot until the last is Ready.
  * - `suspend_*`, `resume_*`, `request_*`, `bare_*`: the times themselves.
  *
- * `BENCH_SIZES` sets the sizes in MiB and the rounds for each. `bench/state/sharing.ts` measures the memory of several sandboxes that
+ * `BENCH_SIZES` sets the sizes in MiB and the rounds for each, `BENCH_FORK_ROUNDS` and `BENCH_FORKS` the numbers of forks. `bench/state/sharing.ts` measures the memory of several sandboxes that
  * were restored from one image.
  */
 import { NodeBox } from "../node/box.ts";
 import { type Figures, formatTable, median, percentile, ratioOf, writeResults } from "../report.ts";
 import { BareHost, type BareSandbox, imageBytes, type RestoreTimes } from "./bare.ts";
 import { StateBox } from "./box.ts";
+import { measureForks, measureManyForks } from "./forks.ts";
 
 interface Size {
   readonly memoryMib: number;
@@ -135,5 +140,6 @@ await using box = new StateBox(node);
 await using host = await BareHost.open(node);
 const figures: Record<string, number> = {};
 for (const size of sizes) Object.assign(figures, await new Measurement(box, host, size).run());
+Object.assign(figures, await measureForks({ node, box, host }), await measureManyForks(box));
 const rows = Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(4))]);
 console.log(`${formatTable(["figure", "value"], rows)}\n\n${writeResults("state", figures)}`);
