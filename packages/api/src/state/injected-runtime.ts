@@ -7,5 +7,11 @@
 export const runtimeTokenVolume = "agent-sandbox-token";
 /** The key of the token in the Secret. */
 export const runtimeTokenKey = "token";
+/** The variables that tell sandboxd which Sandbox it belongs to. In a fork it reads the identity from the environment file. */
+export const runtimeIdentity = {
+  name: "SANDBOXD_SANDBOX_NAME",
+  namespace: "SANDBOXD_SANDBOX_NAMESPACE",
+  uid: "SANDBOXD_SANDBOX_UID",
+} as const;
 /** The port of the REST API of sandboxd. */
 export const runtimeRestPort = 8080;

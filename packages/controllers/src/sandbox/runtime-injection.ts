@@ -2,6 +2,7 @@ import {
   type Container,
   type EnvVar,
   type PodSpec,
+  runtimeIdentity,
   runtimeTokenKey,
   runtimeTokenVolume,
   type Sandbox,
@@ -79,9 +80,9 @@ function tokenMode({ securityContext: shared }: PodSpec, { securityContext: own 
 function environmentOf({ metadata: { name = "", namespace = "", uid = "" } }: Sandbox): EnvVar[] {
   return [
     { name: "SANDBOXD_TOKEN_FILE", value: `${tokenPath}/${runtimeTokenKey}` },
-    { name: "SANDBOXD_SANDBOX_NAME", value: name },
-    { name: "SANDBOXD_SANDBOX_NAMESPACE", value: namespace },
-    { name: "SANDBOXD_SANDBOX_UID", value: uid },
+    { name: runtimeIdentity.name, value: name },
+    { name: runtimeIdentity.namespace, value: namespace },
+    { name: runtimeIdentity.uid, value: uid },
   ];
 }
 

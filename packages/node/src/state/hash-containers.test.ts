@@ -11,6 +11,17 @@ test.for([
   ["resources may change", podOf({ resources: { limits: { cpu: "1" } } }), true],
   ["probes may change", podOf({ livenessProbe: { tcpSocket: { port: 1 } } }), true],
   ["the order of fields does not matter", podOf({ env: [{ value: "1", name: "A" }] }), true],
+  [
+    "the identity that sandboxd has in a fork",
+    podOf({
+      env: [
+        ...container.env,
+        { name: "SANDBOXD_SANDBOX_NAME", value: "fork" },
+        { name: "SANDBOXD_SANDBOX_UID", value: "2" },
+      ],
+    }),
+    true,
+  ],
   ["another image", podOf({ image: "b" }), false],
   ["another command", podOf({ command: ["other"] }), false],
   ["another environment", podOf({ env: [{ name: "A", value: "2" }] }), false],

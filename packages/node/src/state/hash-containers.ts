@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Container, Pod } from "@agent-sandbox/api";
+import { type Container, type Pod, runtimeIdentity } from "@agent-sandbox/api";
 
 /**
  * A hash of what the saved processes were started with. A Pod with another hash cannot continue from the image: its containers
@@ -16,6 +16,9 @@ export function hashContainers({ spec }: Pod): string {
   return createHash("sha256").update(canonical(content)).digest("hex");
 }
 
+/** They differ in a fork, which sandboxd handles. */
+const identityVariables: readonly string[] = Object.values(runtimeIdentity);
+
 function partOf(container: Container): Partial<Container> {
   const { name, image, command, args, workingDir, env, envFrom, volumeMounts, securityContext } = container;
   const { restartPolicy, stdin, tty } = container;
@@ -25,7 +28,7 @@ function partOf(container: Container): Partial<Container> {
     command,
     args,
     workingDir,
-    env,
+    env: env?.filter((variable) => !identityVariables.includes(variable.name)),
     envFrom,
     volumeMounts,
     securityContext,
