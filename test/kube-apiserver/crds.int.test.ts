@@ -1,3 +1,4 @@
+import { crds } from "@agent-sandbox/api/crds";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ConversionWebhook, startConversionWebhook } from "./conversion-webhook.ts";
 import { installCrds } from "./install-crds.ts";
@@ -87,8 +88,16 @@ describe("the definitions", () => {
       storedVersions,
       conditions: Object.fromEntries(conditions.map(({ type, status }) => [type, status])),
     }));
-    const good = { storedVersions: ["v1beta1"], conditions: { NamesAccepted: "True", Established: "True" } };
-    expect(found).toEqual([good, good, good, good]);
+    const stored = crds.map(({ metadata, spec }) => [
+      metadata.name,
+      spec.versions.find(({ storage }) => storage)?.name,
+    ]);
+    expect(found).toEqual(
+      stored.toSorted().map(([, version]) => ({
+        storedVersions: [version],
+        conditions: { NamesAccepted: "True", Established: "True" },
+      })),
+    );
   });
 });
 
