@@ -17,13 +17,7 @@ import { descendantsOf, parseProcesses } from "./sandbox-processes.ts";
  * Writes go to the Pod's own layer, which must survive, and not to an overlay inside the sandbox. The root filesystem belongs
  * to one sandbox and may be cached. Volumes may be changed by others and are not cached.
  */
-const options: readonly string[] = [
-  "--overlay2=none",
-  "--file-access=exclusive",
-  "--file-access-mounts=shared",
-  // Without it, a checkpoint that leaves the sandbox running ends the saved copies of its TCP connections.
-  "--allow-connected-on-save",
-];
+const options: readonly string[] = ["--overlay2=none", "--file-access=exclusive", "--file-access-mounts=shared"];
 
 /** Without this option, the connections of a sandbox that continued to run after its checkpoint end when it is restored. */
 export const keepConnections = "--allow-connected-on-save";
