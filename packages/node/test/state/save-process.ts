@@ -25,6 +25,8 @@ const logger: Logger = {
   },
 };
 
+// Node exits when it only waits for the end of another program. A real node has connections.
+const alive = setInterval(() => undefined, 1000);
 const command = ["sh", "-c", "i=0; while :; do i=$((i+1)); echo $i; sleep 0.02; done"];
 const api = openTestApi();
 const wanted = { metadata: { namespace, name }, spec: { podTemplate: { spec: { containers: [] } } } };
@@ -42,6 +44,7 @@ if (mode !== "restore") await report("agents.x-k8s.io/Saved");
 if (mode === "resave") await replacePod();
 if (mode !== "save") await report("PodRestored");
 await node.stop();
+clearInterval(alive);
 
 async function createPod(annotations: Record<string, string>): Promise<void> {
   const metadata = keepingMetadata(sandbox);
