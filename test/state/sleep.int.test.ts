@@ -32,6 +32,8 @@ const manifest = (name: string, policy: object, spec: object = {}): string =>
       suspendPolicy: policy,
       podTemplate: {
         spec: {
+          // The program does not handle SIGTERM.
+          terminationGracePeriodSeconds: 1,
           containers: [
             {
               name: "main",
