@@ -17,8 +17,10 @@ export interface AttachedCommand {
 export interface AttachedProcess extends ExecSession {
   readonly pid: number;
   /** Resolves when the process has ended, even if its output has not been read. */
-  readonly ended: Promise<void>;
+  readonly ended: Promise<Exit>;
 }
+
+export type Exit = Awaited<ExecSession["exit"]>;
 
 /** 128 + SIGKILL, as shells report it. */
 const killedCode = 137;
@@ -35,7 +37,7 @@ export function attachPipes({ program, args, stdin }: AttachedCommand): Attached
     stdout,
     stderr,
     exit: afterOutputs(closed, stdout, stderr),
-    ended: started.ended.then(() => undefined),
+    ended: closed,
     resize: () => undefined,
     kill: () => {
       signalProcess(started.pid, "SIGKILL");
@@ -65,7 +67,7 @@ export function attachTerminal({ program, args, stdin }: AttachedCommand): Attac
     stdout,
     stderr,
     exit: afterOutputs(closed, stdout),
-    ended: closed.then(() => undefined),
+    ended: closed,
     resize: (columns, rows) => terminal.resize(columns, rows),
     kill: () => {
       terminal.kill("SIGKILL");

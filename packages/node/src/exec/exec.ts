@@ -8,10 +8,11 @@ import { runtimeNamed } from "../pod/machine.ts";
 import { isBeingSaved } from "../pod/plan-save.ts";
 import type { ContainerRecord } from "../pod/record.ts";
 import { findPod, type StreamOptions } from "../streams/find-container.ts";
-import { makeCgroup, removeCgroup } from "../system/cgroups.ts";
+import { hasRunOutOfMemory, makeCgroup, removeCgroup } from "../system/cgroups.ts";
 import { enterCgroupLater } from "../system/enter-cgroup.ts";
 import { attachPipes, attachTerminal } from "./exec-process.ts";
 import { endSession, type OpenSession, sessionFile } from "./open-session.ts";
+import { explainOutOfMemory } from "./out-of-memory.ts";
 import { startFailure } from "./start-failure.ts";
 
 /** The limit of exec sessions on the node, shared between namespaces. Each session costs a process of the runtime. */
@@ -91,7 +92,11 @@ export class Exec implements PodStreams, AsyncDisposable {
       tty: request.tty,
       cgroup: machine.cgroups.execArgument(name),
     });
-    const attached = (request.tty ? attachTerminal : attachPipes)({ ...command, stdin: request.stdin });
+    const { tty, stdin } = request;
+    const started = (tty ? attachTerminal : attachPipes)({ ...command, stdin });
+    const hasRunOut = (): Promise<boolean> => hasRunOutOfMemory(machine.cgroups, `${paths.cgroup}/${container}`);
+    const attached =
+      runtime.kind === "runsc" ? explainOutOfMemory(started, { tty, hasRunOutOfMemory: hasRunOut }) : started;
     const session = this.#track(attached, own, { folder, uid });
     enterCgroupLater(machine.cgroups, machine.layout.helperCgroup, attached.pid);
     return { session, failure: await startFailure(attached, command.pidFile) };

@@ -215,6 +215,23 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
     expect(statusOf(pod)?.state?.terminated).toMatchObject({ reason: "OOMKilled", exitCode: 137 });
     await box.remove("memory");
   });
+
+  test.for([false, true])(
+    "a command that uses too much memory exits with 137 and says why (terminal: %s)",
+    async (tty) => {
+      const memory = { resources: { limits: { memory: "200Mi" } } };
+      await box.create("greedy", { spec: { restartPolicy: "Never", containers: [script("main", stay, memory)] } });
+      await box.api.until("greedy", isReady);
+      const command = ["python3", "-c", "b = bytearray(10**9); [b.__setitem__(i, 1) for i in range(0, 10**9, 4096)]"];
+      const session = await box.node.podStreams.exec({ namespace, pod: "greedy", command, tty, stdin: false });
+      const [stdout, stderr, exit] = await Promise.all([text(session.stdout), text(session.stderr), session.exit]);
+      const said = "The sandbox ran out of memory and was killed";
+      expect([stdout, stderr, exit]).toEqual(
+        tty ? [`${said}\r\n`, "", { code: 137 }] : ["", `${said}\n`, { code: 137 }],
+      );
+      await box.remove("greedy", 0);
+    },
+  );
 });
 
 test("a restarted node finds its sandboxes running and can stop them", async () => {
