@@ -13,7 +13,7 @@ export interface PodStreams {
    * and does not affect the container.
    */
   attach?(request: AttachRequest): Promise<ExecSession>;
-  /** What a container has written. Destroying the stream stops following. */
+  /** The output of a container. Destroying the stream stops following. */
   logs?(request: LogRequest): Promise<Readable>;
   /** Connects to a port as a program inside the Pod would connect to its own machine. */
   portForward?(request: PortForwardRequest): Promise<Duplex>;
@@ -77,8 +77,8 @@ export interface PortForwardRequest extends PodPlace {
 }
 
 /**
- * Told by an API server about the sessions of its clients with Pods: exec, attach, port-forward, followed logs and proxied
- * requests. In the box the router implements it: a Sandbox that is used is woken, and is not idle while it is used.
+ * An API server reports the sessions of its clients with Pods here: exec, attach, port-forward, followed logs and proxied requests.
+ * In the box the router implements it: a session wakes its Sandbox and counts as activity.
  */
 export interface PodSessions {
   /**

@@ -8,14 +8,14 @@ const retryMs = 1000;
 /** A set of items to handle. Duplicates are merged, and one item is never handled twice at the same time. */
 export class WorkSet {
   readonly #waiting = new Set<string>();
-  readonly #look: (item: string) => Promise<void>;
+  readonly #handle: (item: string) => Promise<void>;
   readonly #logger: Logger;
   #running: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  constructor(look: (item: string) => Promise<void>, logger: Logger) {
-    this.#look = look;
+  constructor(handle: (item: string) => Promise<void>, logger: Logger) {
+    this.#handle = handle;
     this.#logger = logger;
   }
 
@@ -45,7 +45,7 @@ export class WorkSet {
 
   async #try(item: string): Promise<void> {
     try {
-      await this.#look(item);
+      await this.#handle(item);
     } catch (error) {
       if (this.#stopped) return;
       this.#logger.warn({ err: error, item }, "garbage collection failed and will be retried");

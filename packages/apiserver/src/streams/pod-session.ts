@@ -18,7 +18,7 @@ const noSession: Disposable = { [Symbol.dispose]: () => undefined };
 
 const sessionParts: readonly string[] = ["exec", "attach", "portforward"];
 
-/** What a request to change protocols, or one to be proxied, has a session with; undefined: its path names nothing of the kind. */
+/** The Pod or Service that a request for an upgrade or a proxied request has a session with. Undefined for other paths. */
 export function sessionOf({
   apiVersion,
   plural,

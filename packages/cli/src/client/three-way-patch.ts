@@ -4,8 +4,8 @@ export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configu
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * The merge patch that brings `live` to `wanted`: what `wanted` says is set, what was applied before and is no longer
- * wanted is removed, and what others wrote stays. Undefined when there is nothing to do.
+ * The merge patch from `live` to `wanted`: fields of `wanted` are set, and fields that were applied before and are no longer
+ * wanted are removed. Fields of other writers are kept. Undefined if nothing changes.
  */
 export function threeWayPatch(lastApplied: Json, wanted: Json, live: Json): Json | undefined {
   const patch: Record<string, unknown> = {};

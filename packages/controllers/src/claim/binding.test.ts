@@ -12,7 +12,7 @@ import {
   startingStatus,
   templateOf,
 } from "../extensions.test.support.ts";
-import { deeds, freshMemory, judge, look, placeOf, readyOf } from "./claim.test.support.ts";
+import { actionsOf, freshMemory, judge, look, placeOf, readyOf } from "./claim.test.support.ts";
 import { decide } from "./decide.ts";
 import { Reservations } from "./reservations.ts";
 
@@ -34,7 +34,7 @@ const pending = (name: string, over = {}) => memberNamed(name, { status: { ...st
 describe("claims and pool members", () => {
   test("creates a Sandbox with the claim's name when the pool has no member (CLAIM-1)", () => {
     const decision = judge();
-    expect(deeds(decision)).toEqual(["create my-claim"]);
+    expect(actionsOf(decision)).toEqual(["create my-claim"]);
     expect(decision.actions).toMatchObject([
       {
         sandbox: {
@@ -98,7 +98,7 @@ describe("claims and pool members", () => {
     ["both deleted", { templates: [], pools: [] }],
   ] as const)("keeps a bound claim Ready: %s (CLAIM-5)", ([, gone]) => {
     const decision = judge({ sandboxes: [boundTo(claim)], ...gone });
-    expect([deeds(decision), readyOf(decision)?.status]).toEqual([[], "True"]);
+    expect([actionsOf(decision), readyOf(decision)?.status]).toEqual([[], "True"]);
     expect(decision.status?.sandbox).toEqual({ name: "my-claim", podIPs: ["10.0.0.2"] });
   });
 
@@ -112,12 +112,12 @@ describe("claims and pool members", () => {
     ["a younger member that is Ready", [addressed("old"), memberNamed("young")], "young"],
     ["the first member with an address when none is Ready", [addressed("old"), addressed("young")], "old"],
   ] as const)("takes %s (CLAIM-7)", ([, sandboxes, expected]) => {
-    expect(deeds(judge({ sandboxes }))).toEqual([`adopt ${expected}`]);
+    expect(actionsOf(judge({ sandboxes }))).toEqual([`adopt ${expected}`]);
   });
 
   test("takes the oldest member of the node with the most members (CLAIM-8)", () => {
     const sandboxes = [onNode("a", "node-1"), onNode("b", "node-2"), onNode("c", "node-2")];
-    expect(deeds(judge({ sandboxes }))).toEqual(["adopt b"]);
+    expect(actionsOf(judge({ sandboxes }))).toEqual(["adopt b"]);
   });
 
   test("waits two seconds for members without an address and writes no status (CLAIM-9)", () => {
@@ -129,14 +129,14 @@ describe("claims and pool members", () => {
     const place = placeOf({ sandboxes: [pending("a")] });
     const [first, second] = ["one", "two"].map((name) => {
       const each = claimOf({}, { name, uid: name });
-      return deeds(judge({ claim: each }, place));
+      return actionsOf(judge({ claim: each }, place));
     });
     expect([first, second]).toEqual([[], ["create two"]]);
   });
 
   test("creates a Sandbox at once when the pool has no member (CLAIM-12)", () => {
     const decision = judge();
-    expect([deeds(decision), decision.requeueAt]).toEqual([["create my-claim"], undefined]);
+    expect([actionsOf(decision), decision.requeueAt]).toEqual([["create my-claim"], undefined]);
   });
 
   test.for([
@@ -153,20 +153,20 @@ describe("claims and pool members", () => {
     ],
     ["a member of a deleted pool with the same name", memberNamed("a", { pool: poolOf({}, { uid: "old-uid" }) })],
   ] as const)("never takes a Sandbox that is %s (CLAIM-13)", ([, sandbox]) => {
-    expect(deeds(judge({ sandboxes: [sandbox] }))).toEqual(["create my-claim"]);
+    expect(actionsOf(judge({ sandboxes: [sandbox] }))).toEqual(["create my-claim"]);
   });
 
   test("takes a member whose owner reference has an older API version (CLAIM-14)", () => {
     const apiVersion = "extensions.agents.x-k8s.io/v1alpha1";
     const sandbox = ownedBy("a", { apiVersion, kind: "SandboxWarmPool", name: "pool", uid: "pool-uid" });
-    expect(deeds(judge({ sandboxes: [sandbox] }))).toEqual(["adopt a"]);
+    expect(actionsOf(judge({ sandboxes: [sandbox] }))).toEqual(["adopt a"]);
   });
 
   test("never takes a Sandbox of another namespace (CLAIM-15)", () => {
     const reservations = new Reservations(() => undefined);
     const elsewhere = memberNamed("a", { metadata: { namespace: "elsewhere" } });
     const place = placeOf({ sandboxes: [elsewhere] }, reservations);
-    expect(deeds(judge({}, place))).toEqual(["create my-claim"]);
+    expect(actionsOf(judge({}, place))).toEqual(["create my-claim"]);
     expect(reservations.count("elsewhere/pool-uid")).toBe(1);
   });
 
@@ -183,13 +183,13 @@ describe("claims and pool members", () => {
     ["takes a member without hash that matches", hashless, [templateOf()], ["adopt a"]],
     ["takes none while the template is missing", memberNamed("a"), [], []],
   ] as const)("with Recreate %s (CLAIM-17)", ([, sandbox, templates, expected]) => {
-    expect(deeds(judge({ pools: [recreate], templates, sandboxes: [sandbox] }))).toEqual(expected);
+    expect(actionsOf(judge({ pools: [recreate], templates, sandboxes: [sandbox] }))).toEqual(expected);
   });
 
   test.for([[poolOf({ updateStrategy: { type: "OnReplenish" } })], [poolOf()]])(
     "takes stale members with OnReplenish (CLAIM-18)",
     ([pool]) => {
-      expect(deeds(judge({ pools: [pool as never], templates: [newer], sandboxes: [memberNamed("a")] }))).toEqual([
+      expect(actionsOf(judge({ pools: [pool as never], templates: [newer], sandboxes: [memberNamed("a")] }))).toEqual([
         "adopt a",
       ]);
     },
@@ -200,14 +200,14 @@ describe("claims and pool members", () => {
     [{ volumeClaimTemplates: [{ metadata: { name: "v" }, spec: {} }] }, { volumeClaimTemplatesPolicy: "Allowed" }],
   ] as const)("ignores the pool for a claim with %j (CLAIM-19)", ([spec, policy]) => {
     const scene = { claim: claimOf(spec as never), templates: [templateOf(policy)], sandboxes: [memberNamed("a")] };
-    expect(deeds(judge(scene))).toEqual(["create my-claim"]);
+    expect(actionsOf(judge(scene))).toEqual(["create my-claim"]);
   });
 
   test("serves two of three claims from two members and creates a Sandbox for the third (CLAIM-20)", () => {
     const place = placeOf({ sandboxes: [memberNamed("a"), memberNamed("b")] });
     const all = ["one", "two", "three"].flatMap((name) => {
       const each = claimOf({}, { name, uid: name });
-      return deeds(judge({ claim: each }, place));
+      return actionsOf(judge({ claim: each }, place));
     });
     expect(all).toEqual(["adopt a", "adopt b", "create three"]);
   });
@@ -223,7 +223,7 @@ describe("claims and pool members", () => {
 
   test("binds again when the Sandbox in the status is gone (CLAIM-22)", () => {
     const lost = claimOf({}, {}, { sandbox: { name: "gone" } });
-    expect(deeds(judge({ claim: lost, sandboxes: [memberNamed("a")] }))).toEqual(["adopt a"]);
+    expect(actionsOf(judge({ claim: lost, sandboxes: [memberNamed("a")] }))).toEqual(["adopt a"]);
   });
 
   test("takes no member of a deleted pool (CLAIM-27)", () => {
@@ -250,7 +250,7 @@ describe("claims and pool members", () => {
   test("keeps the Sandbox in the status and deletes a second one (CLAIM-49)", () => {
     const sandboxes = [boundTo(claim, { name: "a" }), boundTo(claim, { name: "b" })];
     const decision = judge({ claim: claimOf({}, {}, { sandbox: { name: "b" } }), sandboxes });
-    expect([deeds(decision), decision.status?.sandbox?.name]).toEqual([["delete-sandbox a"], "b"]);
+    expect([actionsOf(decision), decision.status?.sandbox?.name]).toEqual([["delete-sandbox a"], "b"]);
   });
 
   test("keeps the template of a bound claim that is pointed to another pool (CLAIM-50)", () => {

@@ -1,7 +1,7 @@
 import type { Sandbox, SandboxClaimSpec, SandboxTemplateSpec } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
 import { boundTo, claimOf, memberNamed, templateOf } from "../extensions.test.support.ts";
-import { deeds, judge, readyOf, type Scene } from "./claim.test.support.ts";
+import { actionsOf, judge, readyOf, type Scene } from "./claim.test.support.ts";
 
 function made(scene: Scene): Sandbox {
   const action = judge(scene).actions.find((each) => each.do === "create");
@@ -52,7 +52,7 @@ describe("what a claim may add to its Pod", () => {
       { note: "any value at all" },
     ]);
     const configured = adding({ labels: { "corp.example/x": "" } });
-    expect(deeds(judge({ claim: configured, labelDomains: ["corp.example"] }))).toEqual(["create my-claim"]);
+    expect(actionsOf(judge({ claim: configured, labelDomains: ["corp.example"] }))).toEqual(["create my-claim"]);
     expect(readyOf(judge({ claim, labelDomains: ["corp.example"] }))?.reason).toBe("InvalidMetadata");
   });
 
@@ -68,7 +68,7 @@ describe("what a claim may add to its Pod", () => {
 
   test("accepts only safe-to-evict of the reserved domains (CUSTOM-5)", () => {
     const evict = { annotations: { "cluster-autoscaler.kubernetes.io/safe-to-evict": "false" } };
-    expect(deeds(judge({ claim: adding(evict) }))).toEqual(["create my-claim"]);
+    expect(actionsOf(judge({ claim: adding(evict) }))).toEqual(["create my-claim"]);
     const other = { annotations: { "cluster-autoscaler.kubernetes.io/other": "x" } };
     expect(readyOf(judge({ claim: adding(other) }))?.reason).toBe("InvalidMetadata");
   });
@@ -91,7 +91,7 @@ describe("what a claim may add to its Pod", () => {
       ]);
     }
     const repeats = adding({ labels: { "sandbox.users.io/x": "template" } });
-    expect(deeds(judge({ claim: repeats, templates: [labelled] }))).toEqual(["create my-claim"]);
+    expect(actionsOf(judge({ claim: repeats, templates: [labelled] }))).toEqual(["create my-claim"]);
   });
 
   test("copies the trace context of the claim to a new or adopted Sandbox (OBSERVE-1)", () => {
@@ -148,9 +148,9 @@ describe("environment variables of a claim", () => {
   });
 
   test("accepts envFrom without variables, and with Overrides (CUSTOM-9)", () => {
-    expect(deeds(judge({ templates: [from("Allowed")] }))).toEqual(["create my-claim"]);
+    expect(actionsOf(judge({ templates: [from("Allowed")] }))).toEqual(["create my-claim"]);
     const claim = claimOf({ env: env("NEW", "sidecar") });
-    expect(deeds(judge({ claim, templates: [from("Overrides")] }))).toEqual(["create my-claim"]);
+    expect(actionsOf(judge({ claim, templates: [from("Overrides")] }))).toEqual(["create my-claim"]);
   });
 
   test.for(["app", "sidecar", "init"])("adds a variable for %s to no other container (CUSTOM-10)", (target) => {
@@ -195,7 +195,7 @@ describe("volume claim templates of a claim", () => {
       expect(reasonOf({ claim: bringing(volume("more")), templates: [from(policy)] })).toBe(
         "VolumeClaimTemplatesError",
       );
-      expect(deeds(judge({ templates: [from(policy)], sandboxes: [memberNamed("a")] }))).toEqual(["adopt a"]);
+      expect(actionsOf(judge({ templates: [from(policy)], sandboxes: [memberNamed("a")] }))).toEqual(["adopt a"]);
     },
   );
 

@@ -29,13 +29,13 @@ export interface Scene {
   readonly now?: number;
 }
 
-/** The caches and the book of reservations of one controller. */
+/** The caches and the reservations of one controller. */
 export interface Place {
   readonly caches: ClaimCaches;
   readonly reservations: Reservations;
 }
 
-/** Everything a claim can see, from plain lists. Passing one book to several claims lets them compete. */
+/** Caches with these objects. Claims that share the reservations compete for members. */
 export function placeOf(scene: Scene, reservations: Reservations = new Reservations(() => undefined)): Place {
   const { sandboxes = [], pools = [poolOf()], templates = [templateOf()], policies = [] } = scene;
   const deltas = sandboxes.map((sandbox) => ({ key: objectKey(sandbox), old: undefined, new: sandbox }));
@@ -67,7 +67,7 @@ export function look(scene: Scene = {}, place: Place = placeOf(scene)): Observed
   return request === undefined ? observed : withReservation(request, observed, place);
 }
 
-/** What is decided about a claim once it has asked for a pool member. */
+/** The decision about a claim after it has requested a pool member. */
 export function judge(scene: Scene = {}, place: Place = placeOf(scene)): Omit<Decision, "memory"> {
   const { memory: _, ...decision } = decide(look(scene, place), freshMemory, scene.now ?? epoch);
   return decision;
@@ -82,7 +82,7 @@ export function reserve(reservations: Reservations, claim: string, named?: strin
 }
 
 /** The actions in short, such as `adopt a`. */
-export function deeds({ actions }: Pick<Decision, "actions">): string[] {
+export function actionsOf({ actions }: Pick<Decision, "actions">): string[] {
   return actions.map((action) => `${action.do} ${targetOf(action)}`.trim());
 }
 

@@ -1,7 +1,7 @@
 import { controllerReference, type NetworkPolicy, type SandboxClaim, sandboxClaims } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
 import { boundTo, claimOf, condition, created, epoch, readyStatus } from "../extensions.test.support.ts";
-import { deeds, judge, readyOf, type Scene } from "./claim.test.support.ts";
+import { actionsOf, judge, readyOf, type Scene } from "./claim.test.support.ts";
 
 const second = 1_000;
 type Lifecycle = NonNullable<SandboxClaim["spec"]["lifecycle"]>;
@@ -21,13 +21,13 @@ describe("the end of a claim", () => {
     const claim = living(lifecycle);
     const sandboxes = [boundTo(claim, { name: "pool-abc" })];
     const first = judge({ claim, sandboxes });
-    expect([deeds(first), readyOf(first)?.reason, first.requeueAt]).toEqual([[], "ClaimExpired", epoch]);
+    expect([actionsOf(first), readyOf(first)?.reason, first.requeueAt]).toEqual([[], "ClaimExpired", epoch]);
     expect(first.events).toMatchObject([{ type: "Normal", reason: "ClaimExpired", action: "Claim Expired" }]);
     const second = judge({ claim: living(lifecycle, told("pool-abc")), sandboxes });
-    expect(deeds(second)).toEqual(["delete-sandbox pool-abc"]);
+    expect(actionsOf(second)).toEqual(["delete-sandbox pool-abc"]);
     expect(second.status?.sandbox?.name).toBe("pool-abc");
     const gone = judge({ claim: living(lifecycle, told("pool-abc")) });
-    expect([deeds(gone), gone.status?.sandbox, readyOf(gone)?.reason]).toEqual([[], undefined, "ClaimExpired"]);
+    expect([actionsOf(gone), gone.status?.sandbox, readyOf(gone)?.reason]).toEqual([[], undefined, "ClaimExpired"]);
   });
 
   test("does not delete a Sandbox that is already being deleted (EXPIRE-14)", () => {
@@ -35,13 +35,13 @@ describe("the end of a claim", () => {
     const bound = boundTo(claim);
     const sandboxes = [{ ...bound, metadata: { ...bound.metadata, deletionTimestamp: created } }];
     const decision = judge({ claim, sandboxes });
-    expect([deeds(decision), decision.status?.sandbox?.name]).toEqual([[], "my-claim"]);
+    expect([actionsOf(decision), decision.status?.sandbox?.name]).toEqual([[], "my-claim"]);
   });
 
   test("keeps a Sandbox that the expired claim does not control (EXPIRE-15)", () => {
     const claim = living({ shutdownTime: past }, told("my-claim"));
     const decision = judge({ claim, sandboxes: [boundTo(claimOf({}, { uid: "other" }))] });
-    expect([deeds(decision), decision.status?.sandbox, readyOf(decision)?.reason]).toEqual([
+    expect([actionsOf(decision), decision.status?.sandbox, readyOf(decision)?.reason]).toEqual([
       [],
       undefined,
       "ClaimExpired",
@@ -53,7 +53,7 @@ describe("the end of a claim", () => {
     ["DeleteForeground", true],
   ] as const)("reports expiry, then deletes the claim with %s (EXPIRE-16)", ([shutdownPolicy, foreground]) => {
     const lifecycle = { shutdownTime: past, shutdownPolicy };
-    expect(deeds(judge({ claim: living(lifecycle) }))).toEqual([]);
+    expect(actionsOf(judge({ claim: living(lifecycle) }))).toEqual([]);
     const decision = judge({ claim: living(lifecycle, told()) });
     expect(decision.actions).toEqual([{ do: "delete-claim", foreground }]);
     expect(decision.status).toBeUndefined();
@@ -91,10 +91,10 @@ describe("the end of a claim", () => {
     const finished = finishedAt("2026-03-01T09:59:59Z");
     const sandboxes = [boundTo(claim, { status: { conditions: [finished] } })];
     const first = judge({ claim, sandboxes });
-    expect(deeds(first)).toEqual([]);
+    expect(actionsOf(first)).toEqual([]);
     expect(first.status?.conditions).toMatchObject([finished, { type: "Ready", reason: "ClaimExpired" }]);
     const second = judge({ claim: { ...claim, status: first.status ?? {} }, sandboxes });
-    expect(deeds(second)).toEqual(["delete-sandbox my-claim"]);
+    expect(actionsOf(second)).toEqual(["delete-sandbox my-claim"]);
     expect(typesOf({ claim: { ...claim, status: first.status ?? {} } })).toEqual(["Finished", "Ready"]);
   });
 
@@ -104,7 +104,7 @@ describe("the end of a claim", () => {
   });
 
   test("creates a Sandbox for a retained claim whose end is moved (EXPIRE-20)", () => {
-    expect(deeds(judge({ claim: living({ shutdownTime: "2026-03-01T11:00:00Z" }, told()) }))).toEqual([
+    expect(actionsOf(judge({ claim: living({ shutdownTime: "2026-03-01T11:00:00Z" }, told()) }))).toEqual([
       "create my-claim",
     ]);
   });
@@ -118,8 +118,8 @@ describe("the end of a claim", () => {
     spec: { podSelector: {} },
   });
   test("deletes a NetworkPolicy that an older controller created for the claim, and keeps a user's (CLAIM-53)", () => {
-    expect(deeds(judge({ policies: [policy(claimOf())], templates: [] }))).toEqual(["delete-policy"]);
-    expect(deeds(judge({ policies: [policy(claimOf({}, { uid: "other" }))], templates: [] }))).toEqual([]);
+    expect(actionsOf(judge({ policies: [policy(claimOf())], templates: [] }))).toEqual(["delete-policy"]);
+    expect(actionsOf(judge({ policies: [policy(claimOf({}, { uid: "other" }))], templates: [] }))).toEqual([]);
   });
 
   test("sets the claim's generation on Ready and the Sandbox's on Finished (CLAIM-54)", () => {

@@ -1,7 +1,7 @@
 import { findCondition, isConditionTrue, type SandboxClaim } from "@agent-sandbox/api";
 import type { Scheduler } from "@agent-sandbox/kube";
 
-/** What is remembered of a claim between passes. When it is lost with the process, the claim's start is not measured. */
+/** The memory of a claim between passes. If it is lost with the process, the time to start the claim is not measured. */
 export interface ClaimMemory {
   /** When this process first observed the claim: as a date, and by a clock that never jumps. */
   readonly firstObservedAt: number;

@@ -1,7 +1,7 @@
 import { type SandboxClaim } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
 import { boundTo, claimOf, memberNamed, poolOf, startingStatus } from "../extensions.test.support.ts";
-import { deeds, judge } from "./claim.test.support.ts";
+import { actionsOf, judge } from "./claim.test.support.ts";
 
 const claim = claimOf();
 const owner = (over: object) => ({ apiVersion: "v1", kind: "X", name: "x", uid: "x", controller: true, ...over });
@@ -59,11 +59,13 @@ describe("references of claims to members", () => {
 
   test("takes the referenced member, although it has no address yet (CLAIM-30)", () => {
     const sandboxes = [memberNamed("ready"), pending("a")];
-    expect(deeds(judge({ claim: withAnnotation("a"), sandboxes }))).toEqual(["adopt a"]);
+    expect(actionsOf(judge({ claim: withAnnotation("a"), sandboxes }))).toEqual(["adopt a"]);
   });
 
   test("takes the referenced member, although a Sandbox with the claim's name exists (CLAIM-30)", () => {
     const stranger = boundTo(claimOf({}, { uid: "other" }), { name: "my-claim" });
-    expect(deeds(judge({ claim: withAnnotation("a"), sandboxes: [stranger, memberNamed("a")] }))).toEqual(["adopt a"]);
+    expect(actionsOf(judge({ claim: withAnnotation("a"), sandboxes: [stranger, memberNamed("a")] }))).toEqual([
+      "adopt a",
+    ]);
   });
 });

@@ -1,7 +1,7 @@
 import { type Sandbox } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
 import { boundTo, claimOf, epoch, memberNamed, readyStatus, startingStatus } from "../extensions.test.support.ts";
-import { deeds, judge, look, placeOf, reserve } from "./claim.test.support.ts";
+import { actionsOf, judge, look, placeOf, reserve } from "./claim.test.support.ts";
 import { Reservations } from "./reservations.ts";
 
 const claim = claimOf();
@@ -15,7 +15,7 @@ describe("reservations of pool members", () => {
     const reservations = new Reservations(() => undefined);
     const sandboxes = ["a", "b", "c"].map((name) => memberNamed(name));
     const place = placeOf({ sandboxes }, reservations);
-    expect([deeds(judge({}, place)), reservations.count("default/pool-uid")]).toEqual([["adopt a"], 2]);
+    expect([actionsOf(judge({}, place)), reservations.count("default/pool-uid")]).toEqual([["adopt a"], 2]);
   });
 
   test("counts the members that can be claimed at once (COST-13)", () => {
@@ -44,8 +44,8 @@ describe("reservations of pool members", () => {
     const delta = { key: "default/a", old: pending("a"), new: addressed("a") };
     reservations.follow({ deltas: [delta], initial: false, wentBack: false });
     expect(woken).toEqual(["default/my-claim"]);
-    expect(deeds(judge({ now: epoch + 100 }, place))).toEqual(["adopt a"]);
-    expect(deeds(judge({ sandboxes: [pending("a")], now: epoch + 2_000 }))).toEqual(["create my-claim"]);
+    expect(actionsOf(judge({ now: epoch + 100 }, place))).toEqual(["adopt a"]);
+    expect(actionsOf(judge({ sandboxes: [pending("a")], now: epoch + 2_000 }))).toEqual(["create my-claim"]);
   });
 
   test("removes a deleted member from the queue and keeps each member once, with its current node (CLAIM-27)", () => {

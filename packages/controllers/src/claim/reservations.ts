@@ -22,7 +22,7 @@ export type Reserved =
   | { readonly type: "queued" }
   | { readonly type: "none" };
 
-/** What a claim keeps after its pass. */
+/** The reservation that a claim keeps after its pass. */
 export type Kept = "member" | "place" | "nothing";
 
 interface Pool {

@@ -14,7 +14,7 @@ export type Action =
   | { readonly do: "adopt"; readonly orphans: readonly Sandbox[] }
   | { readonly do: "create"; readonly count: number; readonly member: Sandbox };
 
-/** What is remembered of a pool between passes. All of it can be lost. */
+/** The memory of a pool between passes. The controller works correctly without it, for example after a restart. */
 export interface PoolMemory {
   readonly refill?: RefillMemory;
   /** Since when the status is out of date. */

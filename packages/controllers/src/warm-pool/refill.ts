@@ -5,7 +5,7 @@ export interface RefillLimits {
   readonly maxPerSecond: number;
 }
 
-/** What is remembered of a pool's refilling between passes. When it is lost, the pool is refilled sooner. */
+/** The memory of refilling a pool between passes. If it is lost, the pool is refilled sooner. */
 export interface RefillMemory {
   /** Members after the last pass. Absent before the first pass: the initial fill does not wait. */
   readonly lastCount?: number;

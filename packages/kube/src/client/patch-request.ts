@@ -15,7 +15,7 @@ export interface PatchRequest {
 
 /**
  * The wire form of a patch with its preconditions: a server rejects a result whose uid or resourceVersion differs from the
- * object's. A JSON patch uses `add` for this, because a failed `test` could not be told from an invalid patch.
+ * object's. A JSON patch uses `add` for this, because a failed `test` could not be distinguished from an invalid patch.
  */
 export function patchRequest(patch: Patch): PatchRequest {
   return { contentType: contentTypes[patch.type], body: patchBody(patch) };

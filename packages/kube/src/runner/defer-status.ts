@@ -1,6 +1,6 @@
 import type { Decision } from "./reconciler.ts";
 
-/** What is left of a decision's report at `now`: a status that is not due yet is not written, but the key is requeued for it. */
+/** The status to write at `now` and the time to requeue. A status that is not due yet is left out, and the key is requeued for it. */
 export function deferStatus<S>(
   { status, statusDueAt, requeueAt }: Pick<Decision<unknown, S, unknown>, "status" | "statusDueAt" | "requeueAt">,
   now: number,

@@ -7,7 +7,7 @@ interface Entry<M> {
 }
 
 /**
- * What a controller remembers of each object between passes: one value per UID, which decisions replace and never change.
+ * The memory of a controller between passes: one value per UID. Decisions replace the value and never modify it.
  * It is dropped when the object goes or another one takes its name, and lost with the process.
  */
 export class Memories<T extends KubeObject, M> {

@@ -11,7 +11,7 @@ import type { Pass } from "./runner.ts";
 export interface Decision<Action, Status, Memory> {
   /** Performed in order. */
   readonly actions: readonly Action[];
-  /** What is remembered until the next decision about the same object. */
+  /** Passed to the next decision about the same object. */
   readonly memory: Memory;
   /** The whole status; undefined leaves it as it is. */
   readonly status?: Status | undefined;

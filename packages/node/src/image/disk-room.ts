@@ -18,7 +18,7 @@ export async function diskSpace(folder: string): Promise<DiskSpace> {
   return { freeBytes: bavail * bsize, freeInodes: files === 0 ? Number.POSITIVE_INFINITY : ffree };
 }
 
-/** What the disk is short of, or undefined. */
+/** Describes the missing disk space or inodes. Undefined if there is enough of both. */
 export function shortage({ freeBytes, freeInodes }: DiskSpace, reserve: DiskReserve): "bytes" | "inodes" | undefined {
   if (freeBytes < reserve.diskFreeBytes) return "bytes";
   return freeInodes < reserve.inodesFree ? "inodes" : undefined;

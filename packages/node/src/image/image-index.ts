@@ -14,7 +14,7 @@ export interface StoredImage {
   readonly names: readonly string[];
   /** Canonical names with digests: `docker.io/library/debian@sha256:…`. */
   readonly digests: readonly string[];
-  /** Who may use it. Absent in records of older versions. */
+  /** The credentials that may use it. Absent in records of older versions. */
   readonly access?: readonly AccessKey[];
   readonly description: ImageDescription;
   /** The unpacked size of all its layers. */

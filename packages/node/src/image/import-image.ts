@@ -17,7 +17,7 @@ import type { RegistrySettings } from "./registries.ts";
 import { type Confinement, skopeo } from "./skopeo.ts";
 import { UnpackBudget, type UnpackLimits } from "./unpack-layer.ts";
 
-/** What the functions of the image store share. */
+/** The parts of the image store that its functions share. */
 export interface StoreParts {
   readonly layout: Layout;
   readonly index: ImageIndex;

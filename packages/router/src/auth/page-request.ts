@@ -1,4 +1,4 @@
-/** What the headers of a browser tell about the page that caused a request. */
+/** The headers of a browser that describe the page that caused a request. */
 export interface PageRequest {
   readonly method: string;
   readonly origin: string | undefined;
