@@ -246,14 +246,14 @@ describe("a claim with a snapshot", () => {
   });
 
   test("takes a pool member only if the pool's template names the same snapshot (STATE-26)", () => {
-    expect(deeds(judge({ claim, sandboxes: [memberNamed("a")] }))).toEqual(["create my-claim"]);
+    expect(actionsOf(judge({ claim, sandboxes: [memberNamed("a")] }))).toEqual(["create my-claim"]);
     const member = memberNamed("a", { template: golden });
-    expect(deeds(judge({ claim, templates: [golden], sandboxes: [member] }))).toEqual(["adopt a"]);
-    expect(deeds(judge({ claim: claimOf(), templates: [golden], sandboxes: [member] }))).toEqual(["adopt a"]);
+    expect(actionsOf(judge({ claim, templates: [golden], sandboxes: [member] }))).toEqual(["adopt a"]);
+    expect(actionsOf(judge({ claim: claimOf(), templates: [golden], sandboxes: [member] }))).toEqual(["adopt a"]);
   });
 
   test("takes no member that was made before the template named the snapshot (STATE-26)", () => {
     const scene = { claim, templates: [golden], sandboxes: [memberNamed("a")] };
-    expect(deeds(judge(scene))).not.toContain("adopt a");
+    expect(actionsOf(judge(scene))).not.toContain("adopt a");
   });
 });
