@@ -1,17 +1,20 @@
 import { defineConfig } from "vitest/config";
 
-const conditions = ["source"];
-const resolve = { conditions };
-const ssr = { resolve: { conditions, externalConditions: conditions } };
+/**
+ * Node imports the sources itself, as `node --conditions=source` does, instead of vite: this takes a fifth less processor time. Tests
+ * can therefore not mock modules.
+ */
+const native = {
+  experimental: { viteModuleRunner: false, nodeLoader: false },
+  execArgv: ["--conditions=source", "--disable-warning=ExperimentalWarning"],
+};
 
 /**
  * A suite that needs sockets, runtimes or root. Its files are named `*.int.test.ts`. They mostly wait for other processes, so two run
  * at the same time even on one core; by default vitest runs one fewer than the machine has cores.
  */
 const integration = (name: string, include: string[], more: { isolate?: boolean; maxWorkers?: number } = {}) => ({
-  resolve,
-  ssr,
-  test: { name, include, testTimeout: 60_000, hookTimeout: 120_000, maxWorkers: 2, ...more },
+  test: { ...native, name, include, testTimeout: 60_000, hookTimeout: 120_000, maxWorkers: 2, ...more },
 });
 
 /** For files that leave no global state behind: files in the same worker load the product once. */
@@ -21,9 +24,8 @@ export default defineConfig({
   test: {
     projects: [
       {
-        resolve,
-        ssr,
         test: {
+          ...native,
           name: "unit",
           include: ["packages/*/{src,test}/**/*.test.ts", "scripts/**/*.test.ts"],
           exclude: ["**/*.int.test.ts", "**/node_modules/**"],
@@ -37,8 +39,6 @@ export default defineConfig({
       integration("kube", ["packages/kube/{src,test}/**/*.int.test.ts"], shared),
       integration("apiserver", ["packages/apiserver/{src,test}/**/*.int.test.ts"], shared),
       {
-        resolve,
-        ssr,
         test: {
           ...integration("node", ["packages/node/{src,test}/**/*.int.test.ts"], shared).test,
           // Each file has its own nodes, with their own data folders, networks and cgroups.
@@ -59,8 +59,6 @@ export default defineConfig({
       integration("data-plane", ["test/data-plane/**/*.int.test.ts"], { maxWorkers: 3 }),
       integration("state", ["test/state/**/*.int.test.ts"]),
       {
-        resolve,
-        ssr,
         test: {
           ...integration("security", ["test/security/**/*.int.test.ts"]).test,
           // All files attack one box. Each runs in a separate process that enters the network namespace of the box.
