@@ -22,15 +22,18 @@ export async function startSlowThings(box: DataPlaneBox, at: Subject): Promise<S
 
 const leaseSeconds = 25;
 
-/** A sandbox that is suspended after ten idle seconds, with a lease taken by its own code. */
+/**
+ * A sandbox that is suspended after ten idle seconds, with a lease taken by its own code. It gets the idle policy after the lease:
+ * on a busy machine it could be suspended before.
+ */
 async function heldAwake(box: DataPlaneBox, { name }: Subject): Promise<Leased> {
   const runtime = name.endsWith("runc") ? "runc" : "gvisor";
-  const spec = { idlePolicy: { suspendAfterSeconds: 10 } };
-  const leased = await box.subject({ name: `leased-${name}`, runtime, spec });
+  const leased = await box.subject({ name: `leased-${name}`, runtime });
   const path = `http://sandbox/v1/leases/job?ttl=${leaseSeconds}s`;
   await leased.shell(`curl -sSf --unix-socket "$SANDBOXD_SOCKET" -X PUT "${path}"`);
   const leasedUntil = Math.floor(Date.now() / 1000) + leaseSeconds - 1;
   const sleeper = new Sleeper(box, leased.name);
+  await sleeper.patch({ spec: { idlePolicy: { suspendAfterSeconds: 10 } } });
   await sleeper.asleep();
   const { status } = await sleeper.object();
   const since = findCondition(status?.conditions, "Suspended")?.lastTransitionTime ?? "";

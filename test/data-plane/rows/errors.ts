@@ -17,6 +17,14 @@ const metricNames = [
   "build_info",
 ];
 
+/** Opens its port when a file exists. It is loaded before: on a busy machine that takes longer than the router retries. */
+const lateServer = `
+import http.server, os, time
+open("/var/tmp/loaded", "w").close()
+while not os.path.exists("/var/tmp/open-port"): time.sleep(0.01)
+http.server.HTTPServer(("", 8123), http.server.SimpleHTTPRequestHandler).serve_forever()
+`;
+
 export const errors: Rows<"errors"> = {
   "a closed port is reported": async ({ expect, subject }) => {
     const answer = await subject.ask(1, "/");
@@ -28,8 +36,10 @@ export const errors: Rows<"errors"> = {
 
   "a port that opens a moment later is retried": async ({ expect, subject }) => {
     using channel = await subject.processes();
+    const server = channel.start({ command: ["python3", "-c", lateServer], cwd: "" });
+    await subject.shell("until test -e /var/tmp/loaded; do sleep 0.05; done");
     const asked = subject.ask(8123, "/");
-    const server = channel.start({ command: ["python3", "-m", "http.server", "8123"], cwd: "" });
+    await subject.shell("touch /var/tmp/open-port");
     expect((await asked).status).toBe(200);
     server.cancel();
   },
