@@ -24,6 +24,9 @@ test("a machine that runs these tests has everything that is needed, and nothing
   expect(["runtime runc", "conmon", "nft", "skopeo", "overlayfs"].map((name) => stateOf(findings, name))).toEqual(
     Array.from({ length: 5 }, () => "ok"),
   );
+  const depthOf = (runtime: string): string | undefined =>
+    findings.find(({ name }) => name === `runtime ${runtime}`)?.detail.match(/suspends with depth (\w+)/)?.[1];
+  expect([depthOf("gvisor"), depthOf("runc")]).toEqual(["Memory", "Filesystem"]);
   const chosen = findings.filter(({ detail }) => detail.startsWith("the default;"));
   expect(chosen).toHaveLength(1);
   expect(stateOf(findings, "isolation")).toBe(chosen[0]?.name === "runtime runc" ? "lacking" : "ok");

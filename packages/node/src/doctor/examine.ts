@@ -101,11 +101,12 @@ async function examineRuntimes(choices: ReturnType<typeof runtimeChoices>, isRoo
   const cgroupParent = `/agent-sandbox-doctor-${process.pid}`;
   try {
     const found = await openRuntimes({ runDir, cgroupParent, ...choices, tryFirst: isRoot });
-    const present = [...found.present.values()].map(async ({ name, program }): Promise<Finding> => {
+    const present = [...found.present.values()].map(async ({ name, program, checkpoints }): Promise<Finding> => {
       const version = (await tryCommand(program, ["--version"])).stdout.split("\n")[0] ?? "";
       const flaw = found.flawed.get(name);
       const works = flaw ?? found.absent.get(name) ?? (isRoot ? "works" : "not tried without root");
-      const text = `${standingOf(name, found)}; ${version} (${program}): ${works}`;
+      const depth = `suspends with depth ${checkpoints === undefined ? "Filesystem" : "Memory"}`;
+      const text = `${standingOf(name, found)}; ${depth}; ${version} (${program}): ${works}`;
       const isFine = flaw === undefined && !found.absent.has(name);
       return { name: `runtime ${name}`, ...(isFine ? ok(text) : lacking(text, buildOf[name])) };
     });
