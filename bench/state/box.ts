@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request } from "node:http";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { type Sandbox, type SandboxSnapshot, sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
@@ -33,10 +34,27 @@ export class StateBox implements AsyncDisposable {
   /** Creates a Sandbox with a server and waits until it answers. */
   async create(name: string, memoryMib: number, idleSeconds?: number): Promise<void> {
     const idlePolicy = { suspendAfterSeconds: idleSeconds };
-    await this.#create(name, memoryMib, idleSeconds === undefined ? {} : { idlePolicy });
+    await this.#create(name, serverCommand({ memoryMib }), idleSeconds === undefined ? {} : { idlePolicy });
     await this.#sandboxes.until(name, isReady);
     // The server listens when it has filled its memory.
     while ((await this.request(name).catch(() => 0)) === 0);
+  }
+
+  /** Creates a Sandbox that runs a command, and that may sleep while connections are open. */
+  async createWithConnections(name: string, command: readonly string[]): Promise<void> {
+    await this.#create(name, command, { idlePolicy: { suspendAfterSeconds: 600, connections: "MaySleep" } });
+    await this.#sandboxes.until(name, isReady);
+  }
+
+  /** Opens a tunnel through the router to the server of a Sandbox. */
+  async connect(name: string): Promise<Socket> {
+    const { routerUrl, headers } = await this.#router(name);
+    const path = `${name}.${namespace}.localhost:${port}`;
+    const tunnel = { host: path, "proxy-authorization": headers.authorization };
+    const sent = request(routerUrl, { method: "CONNECT", path, headers: tunnel }).end();
+    const [response, socket] = (await once(sent, "connect")) as [IncomingMessage, Socket];
+    if (response.statusCode === 200) return socket;
+    throw new Error(`Cannot measure: the router answered ${response.statusCode} to CONNECT`);
   }
 
   /** From the API request until the watch shows that the memory is saved. */
@@ -74,15 +92,13 @@ export class StateBox implements AsyncDisposable {
   /** From the API request until the watch shows a Sandbox that starts from the snapshot as Ready. */
   async fork(name: string, snapshot: string, memoryMib: number): Promise<number> {
     const started = performance.now();
-    await this.#create(name, memoryMib, { restoreFrom: { snapshotRef: { name: snapshot } } });
+    await this.#create(name, serverCommand({ memoryMib }), { restoreFrom: { snapshotRef: { name: snapshot } } });
     return (await this.#sandboxes.until(name, isReady)) - started;
   }
 
   /** Sends a request through the router. Returns the number of requests that the server has answered. */
   async request(name: string): Promise<number> {
-    const { routerUrl } = JSON.parse(readFileSync(join(this.#box.dataDir, "box.json"), "utf8"));
-    const { authorization = "" } = await this.#box.access.credentials.get();
-    const headers = { host: `${port}-${name}.${namespace}.localhost`, authorization };
+    const { routerUrl, headers } = await this.#router(name);
     const sent = request(routerUrl, { agent: this.#agent, headers }).end();
     const [response] = (await once(sent, "response")) as [IncomingMessage];
     const body = await text(response);
@@ -99,8 +115,14 @@ export class StateBox implements AsyncDisposable {
     await this.#owned.disposeAsync();
   }
 
-  async #create(name: string, memoryMib: number, more: object): Promise<void> {
-    const container = { name: "main", image: "host", command: serverCommand({ memoryMib }) };
+  async #router(name: string): Promise<{ routerUrl: string; headers: { host: string; authorization: string } }> {
+    const { routerUrl } = JSON.parse(readFileSync(join(this.#box.dataDir, "box.json"), "utf8"));
+    const { authorization = "" } = await this.#box.access.credentials.get();
+    return { routerUrl, headers: { host: `${port}-${name}.${namespace}.localhost`, authorization } };
+  }
+
+  async #create(name: string, command: readonly string[], more: object): Promise<void> {
+    const container = { name: "main", image: "host", command };
     const podTemplate = { spec: { runtimeClassName: "gvisor", containers: [container] } };
     const spec = { suspendPolicy: { depth: "Memory", fallback: "Refuse" }, podTemplate, ...more };
     await this.#client.create(sandboxes, { metadata: { name, namespace }, spec } as unknown as Sandbox);

@@ -16,15 +16,19 @@
  * - `fork_first_exec_ratio`: from the creation of a Sandbox of 16 MiB that starts from a snapshot until a command has run in it, divided by
  *   `runsc restore --detach` until it exits.
  * - `forks_100_all_ready_ms`: from the creation of a hundred Sandboxes of 64 MiB that start from one snapshot until the last is Ready.
+ * - `connection_survival_wrong_bytes`: bytes lost, doubled or changed on fifty connections through the router over
+ *   `connection_survival_cycles` suspensions.
  * - `suspend_*`, `resume_*`, `request_*`, `bare_*`: the times themselves.
  *
- * `BENCH_SIZES` sets the sizes in MiB and the rounds for each, `BENCH_FORK_ROUNDS` and `BENCH_FORKS` the numbers of forks. `bench/state/sharing.ts` measures the memory of several sandboxes that
+ * `BENCH_SIZES` sets the sizes in MiB and the rounds for each, `BENCH_FORK_ROUNDS` and `BENCH_FORKS` the numbers of forks,
+ * `BENCH_CYCLES` the number of suspensions with connections. `bench/state/sharing.ts` measures the memory of several sandboxes that
  * were restored from one image.
  */
 import { NodeBox } from "../node/box.ts";
 import { type Figures, formatTable, median, percentile, ratioOf, writeResults } from "../report.ts";
 import { BareHost, type BareSandbox, imageBytes, type RestoreTimes } from "./bare.ts";
 import { StateBox } from "./box.ts";
+import { measureConnections } from "./connections.ts";
 import { measureForks, measureManyForks } from "./forks.ts";
 
 interface Size {
@@ -141,5 +145,6 @@ await using host = await BareHost.open(node);
 const figures: Record<string, number> = {};
 for (const size of sizes) Object.assign(figures, await new Measurement(box, host, size).run());
 Object.assign(figures, await measureForks({ node, box, host }), await measureManyForks(box));
+Object.assign(figures, await measureConnections(box));
 const rows = Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(4))]);
 console.log(`${formatTable(["figure", "value"], rows)}\n\n${writeResults("state", figures)}`);

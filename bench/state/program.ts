@@ -36,6 +36,21 @@ export function serverCommand({ memoryMib, mappedFile }: ServerMemory): readonly
   return ["python3", "-c", source, String(memoryMib), ...(mappedFile === undefined ? [] : [mappedFile])];
 }
 
+// A thread for each connection answers every line with the number of lines on this connection so far.
+const lineSource = `
+import socketserver
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        for count, line in enumerate(self.rfile, 1):
+            self.wfile.write(b"%d %s" % (count, line))
+class Server(socketserver.ThreadingTCPServer):
+    request_queue_size = 128
+Server(("", ${port}), Handler).serve_forever()
+`;
+
+/** The command of a server that numbers the lines of each connection. */
+export const lineServerCommand: readonly string[] = ["python3", "-c", lineSource];
+
 /** The number of requests that the server at this address has answered, this one included. */
 export async function countedRequests(address: string): Promise<number> {
   const socket = connect({ host: address, port, noDelay: true });
