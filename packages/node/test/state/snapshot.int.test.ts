@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { connect } from "node:net";
 import { sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { layoutOf } from "../../src/layout.ts";
@@ -12,6 +13,22 @@ import { bareSandbox, failureOf, takeSnapshot } from "./snapshots.ts";
 /** Counts in memory; the root filesystem shows the number. */
 const counter = "i=0; while :; do i=$((i+1)); echo $i; echo $i > /root/count; sleep 0.02; done";
 const counting = { containers: [{ name: "main", image: "host", command: ["sh", "-c", counter] }] };
+
+/** Sends numbers to the first client, and says when the connection is broken. */
+const server = `
+import socket, time
+listener = socket.create_server(("0.0.0.0", 9000))
+print("listening", flush=True)
+client, _ = listener.accept()
+try:
+    for number in range(10**9):
+        client.sendall(b"%d\\n" % number)
+        time.sleep(0.02)
+except OSError as error:
+    print("broken", error, flush=True)
+time.sleep(10**6)
+`;
+const serving = { containers: [{ name: "main", image: "host", command: ["python3", "-c", server] }] };
 
 describe.skipIf(cannotRun)("snapshots of Sandboxes", () => {
   let box: TestBox;
@@ -71,6 +88,32 @@ describe.skipIf(cannotRun)("snapshots of Sandboxes", () => {
     await box.shell("fork-a", "echo mine > /root/file");
     expect(await box.shell("fork-b", "cat /root/file")).toBe("kept");
     expect(await box.shell("source", "cat /root/file")).toBe("changed");
+  });
+
+  test("a connection of the source continues there, and breaks in a fork", async () => {
+    const source = await bareSandbox(box, "connected", { spec: serving });
+    const { status } = await source.start();
+    await expect.poll(() => box.log("connected"), soon).toContain("listening");
+    const socket = connect(9000, status?.podIP ?? "");
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += String(chunk);
+    });
+    const lines = (): number[] => received.split("\n").slice(0, -1).map(Number);
+    await expect.poll(() => lines().length, soon).toBeGreaterThan(5);
+    const snapshot = await takeSnapshot(box, "open", "connected");
+    expect(failureOf(snapshot)).toBeUndefined();
+    const fork = await bareSandbox(box, "connected-fork", {
+      spec: serving,
+      restoreFrom: { snapshotRef: { name: "open" } },
+    });
+    expect(answerOf(await fork.restore(uidOf(snapshot)), "PodRestored")).toBe("True");
+    await expect.poll(() => box.log("connected-fork"), soon).toContain("broken");
+    const at = lines().length;
+    await expect.poll(() => lines().length, soon).toBeGreaterThan(at + 5);
+    expect(lines()).toEqual(lines().map((_, index) => index));
+    expect(await box.log("connected")).not.toContain("broken");
+    socket.destroy();
   });
 
   test("a rollback returns to the memory and files of the snapshot", async () => {
