@@ -4,6 +4,7 @@ import { Exec } from "./exec/exec.ts";
 import { runInContainer } from "./exec/run-in-container.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { hostImageName } from "./image/image-store.ts";
+import type { Images } from "./image/open-images.ts";
 import { removePullNetns } from "./image/pull-network.ts";
 import { layoutOf } from "./layout.ts";
 import { type MachineOptions, openMachine } from "./machine-setup.ts";
@@ -65,19 +66,10 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   await endInterruptedCaptures(machine);
   starting.use(machine.trash).start((error) => log.warn({ error }, "discarded files not removed"));
   const facts = await machineFacts(machine, nodeName);
-  const { now } = machine;
   const events = starting.use(new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log }));
-  const registration = starting.use(
-    new Registration({
-      client,
-      facts,
-      images: () => machine.images.list(),
-      room: () => readRoom(machine.layout.dataDir),
-      events,
-      log,
-      now,
-    }),
-  );
+  const room = (): ReturnType<typeof readRoom> => readRoom(machine.layout.dataDir);
+  const images = (): ReturnType<Images["list"]> => machine.images.list();
+  const registration = starting.use(new Registration({ client, facts, images, room, events, log, now: machine.now }));
   const { podStreams, exec } = openStreams(starting, {
     machine,
     uidOf: (namespace, name) => controller.uidOf(namespace, name),
@@ -86,18 +78,10 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const run: Effects["run"] = (place, command, signal) => runInContainer(podStreams, place, command, signal);
   const dial: Effects["dial"] = (place, port) => podStreams.portForward({ ...place, port });
   const { address: hostAddress } = facts;
+  const endSessions: Effects["endSessions"] = (uid, reason) => exec.endSessions(uid, reason);
+  const { workers = 8 } = options;
   const controller = starting.use(
-    new PodController({
-      machine,
-      client,
-      nodeName,
-      hostAddress,
-      run,
-      dial,
-      endSessions: (uid, reason) => exec.endSessions(uid, reason),
-      log,
-      workers: options.workers ?? 8,
-    }),
+    new PodController({ machine, client, nodeName, hostAddress, run, dial, endSessions, log, workers }),
   );
   const rules = starting.use(
     new NetworkRules({ client, network: machine.network, layout: machine.layout, nodeName, log, events }),

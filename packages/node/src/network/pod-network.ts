@@ -105,10 +105,7 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     interfaceOf,
     isAttached: (netns, address) => links.isAttached(netns, address),
     attach: (netns, address, options) => links.attach(netns, address, options),
-    setLink: async (address, state) => {
-      const name = interfaceOf(address);
-      if (existsSync(`/sys/class/net/${name}`)) await runIp([`link set ${name} ${state}`]);
-    },
+    setLink: (address, state) => setLink(interfaceOf(address), state),
     detach: (netns, address) => links.detach(netns, address),
     found: async () => ({
       namespaces: (await namesIn("/run/netns")).filter((name) => name.startsWith(layout.netnsPrefix)),
@@ -124,6 +121,11 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     },
   };
   return network;
+}
+
+/** Does nothing for an interface that was removed with its Pod. */
+async function setLink(name: string, state: "up" | "down"): Promise<void> {
+  if (existsSync(`/sys/class/net/${name}`)) await runIp([`link set ${name} ${state}`]);
 }
 
 /** Loads the reserved addresses from the disk, and saves them. */

@@ -1,17 +1,13 @@
-import type { Pod } from "@agent-sandbox/api";
-import { NodeError } from "../errors.ts";
-import { restorePod } from "../state/restore-pod.ts";
-import { endSavedPod } from "../state/save-pod.ts";
 import { writeContainer } from "./create-container.ts";
 import type { Action, Observed } from "./decide.ts";
 import type { Effects } from "./effects.ts";
 import { startHolder } from "./holder.ts";
 import { runHook } from "./hooks.ts";
+import { isStateAction, performState } from "./perform-state.ts";
+import { podOf, recordOf } from "./present.ts";
 import { pullImage } from "./pull-image.ts";
-import type { PodRecord } from "./record.ts";
 import { recordFailure } from "./record-failure.ts";
 import { release, setUp, syncVolumes, tearDown } from "./sandbox.ts";
-import { abandonSave, beginSave, failSave, forgetSave, recordSaved } from "./save-steps.ts";
 import { startContainer } from "./start-container.ts";
 import { beginStop, recordExit, signalContainer } from "./stop-container.ts";
 import { volumeImages } from "./volume-images.ts";
@@ -23,6 +19,7 @@ export async function perform(
   observed: Observed,
 ): Promise<void> {
   const { machine } = effects;
+  if (isStateAction(action)) return performState(effects, action, observed);
   switch (action.do) {
     case "set-up": {
       const images = await volumeImages(effects, podOf(observed), observed.record);
@@ -63,20 +60,6 @@ export async function perform(
       await machine.records.write({ ...recordOf(observed), verdict: action.verdict });
       return effects.recordEvent(podOf(observed), { type: "Warning", reason, text: message });
     }
-    case "save":
-      return beginSave(effects, podOf(observed), recordOf(observed), action.epoch);
-    case "record-saved":
-      return recordSaved(effects, recordOf(observed), action);
-    case "fail-save":
-      return failSave(effects, podOf(observed), recordOf(observed), action);
-    case "abandon-save":
-      return abandonSave(effects, recordOf(observed));
-    case "forget-save":
-      return forgetSave(machine, recordOf(observed));
-    case "end-saved":
-      return endSavedPod(effects, podOf(observed), recordOf(observed));
-    case "restore":
-      return restorePod(effects, podOf(observed), recordOf(observed));
     case "release":
       return release(effects, recordOf(observed));
     case "tear-down":
@@ -84,14 +67,4 @@ export async function perform(
     default:
       return action satisfies never;
   }
-}
-
-function podOf({ pod }: Observed): Pod {
-  if (pod === undefined) throw new NodeError("SandboxError", "Cannot act on a Pod that is deleted");
-  return pod;
-}
-
-function recordOf({ record }: Observed): PodRecord {
-  if (record === undefined) throw new NodeError("SandboxError", "Cannot act on a Pod without a record");
-  return record;
 }

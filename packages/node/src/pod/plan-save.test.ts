@@ -12,7 +12,7 @@ function podWith(save: string | undefined, isDeleted = false): Pod {
   return {
     metadata: { annotations, ...(isDeleted && { deletionTimestamp: "2026-01-01T00:00:00Z" }) },
     spec: { containers: [] },
-  } as Pod;
+  };
 }
 
 function plan(

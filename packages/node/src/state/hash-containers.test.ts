@@ -3,8 +3,9 @@ import { expect, test } from "vitest";
 import { hashContainers } from "./hash-containers.ts";
 
 const container = { name: "main", image: "a", command: ["run"], env: [{ name: "A", value: "1" }] };
-const podOf = (change: object, spec: object = {}): Pod =>
-  ({ spec: { containers: [{ ...container, ...change }], ...spec } }) as Pod;
+const podOf = (change: object, spec: object = {}): Pod => ({
+  spec: { containers: [{ ...container, ...change }], ...spec },
+});
 const same = hashContainers(podOf({}));
 
 test.for([

@@ -30,7 +30,7 @@ const alive = setInterval(() => undefined, 1000);
 const command = ["sh", "-c", "i=0; while :; do i=$((i+1)); echo $i; sleep 0.02; done"];
 const api = openTestApi();
 const wanted = { metadata: { namespace, name }, spec: { podTemplate: { spec: { containers: [] } } } };
-const sandbox = (await api.client.create(sandboxes, wanted as unknown as Sandbox)) as Sandbox;
+const sandbox = await api.client.create(sandboxes, wanted as unknown as Sandbox);
 await createPod(mode === "resave" ? { [saveAnnotation]: "0" } : {});
 if (mode === "restore") await replacePod();
 const node = await createNode({ client: api.client, nodeName, dataDir, logger });

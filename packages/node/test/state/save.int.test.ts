@@ -95,20 +95,13 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
       received = Buffer.concat([received, chunk]);
     });
     let sent = 0;
-    let isDone = false;
-    const sending = (async () => {
-      while (!isDone) {
-        socket.write(`${(sent += 1)}\n`);
-        await sleep(3);
-      }
-    })();
+    const sending = setInterval(() => socket.write(`${(sent += 1)}\n`), 3);
     await sleep(100);
     expect(answerOf(await sandbox.save(), "agents.x-k8s.io/Saved")).toBe("True");
     await sandbox.remove();
     await sleep(300);
     expect(answerOf(await sandbox.restore(), "PodRestored")).toBe("True");
-    isDone = true;
-    await sending;
+    clearInterval(sending);
     const lines = (): string[] => received.toString().trim().split("\n");
     while (lines().length < sent) await sleep(20);
     socket.destroy();
@@ -251,8 +244,8 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
       (one) => isReady(one) || conditionOf(one, "agents.x-k8s.io/Saved")?.status === "True",
     );
     // The image may have been complete before the request was withdrawn.
-    if (isReady(pod)) expect(await box.shell("withdrawn", "echo here")).toBe("here");
-    else expect(await imagesIn(box, sandbox.uid)).toEqual(["0"]);
+    const answer = isReady(pod) ? box.shell("withdrawn", "echo here") : imagesIn(box, sandbox.uid);
+    expect(await answer).toEqual(isReady(pod) ? "here" : ["0"]);
   });
 });
 

@@ -22,10 +22,10 @@ export interface SavedSandbox {
 
 export async function makeSandbox(box: TestBox, name: string, spec: Partial<PodSpec>): Promise<SavedSandbox> {
   const podTemplate = { spec: { containers: [{ name: "main", image: "host" }] } };
-  const sandbox = (await box.api.client.create(sandboxes, {
+  const sandbox = await box.api.client.create(sandboxes, {
     metadata: { namespace, name },
     spec: { podTemplate },
-  } as Sandbox)) as Sandbox;
+  } as Sandbox);
   const create = (annotations: Record<string, string>): Promise<void> => {
     const metadata = keepingMetadata(sandbox);
     const all = { ...metadata.annotations, "agents.x-k8s.io/suspend-depth": "Memory", ...annotations };

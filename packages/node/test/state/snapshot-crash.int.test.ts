@@ -31,10 +31,10 @@ describe.skipIf(cannotRun)("a node that was killed", () => {
         await node.teardown();
         await rm(dataDir, { recursive: true, force: true });
       }, 120_000);
-      const sandbox = (await api.client.create(sandboxes, {
+      const sandbox = await api.client.create(sandboxes, {
         metadata: { namespace, name: "box" },
         spec: { podTemplate: { spec: { containers: [] } } },
-      } as unknown as Sandbox)) as Sandbox;
+      } as unknown as Sandbox);
       const containers = [{ name: "main", image: "host", command: ["sh", "-c", counter] }];
       await api.client.create(pods, {
         metadata: { namespace, name: "box", ...keepingMetadata(sandbox) },

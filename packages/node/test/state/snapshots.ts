@@ -29,10 +29,10 @@ export async function bareSandbox(
   name: string,
   { spec, ...fields }: { readonly spec: Partial<PodSpec> } & Partial<SandboxSpec>,
 ): Promise<BareSandbox> {
-  const sandbox = (await box.api.client.create(sandboxes, {
+  const sandbox = await box.api.client.create(sandboxes, {
     metadata: { namespace, name },
     spec: { podTemplate: { spec: { containers: [] } }, ...fields },
-  } as unknown as Sandbox)) as Sandbox;
+  } as unknown as Sandbox);
   const create = (annotations: Record<string, string>): Promise<void> => {
     const metadata = keepingMetadata(sandbox);
     return box.create(name, {
