@@ -64,12 +64,18 @@ export async function removeImage(folder: string): Promise<void> {
   await rm(`${folder}${partialSuffix}`, { recursive: true, force: true });
 }
 
-/** The sizes and checksums of a checkpoint. The checksum finds accidental damage: only root can write these files. */
+/**
+ * The sizes and checksums of a checkpoint, which is synced at the same time: the disk works while the checksums are computed. The
+ * checksum finds accidental damage: only root can write these files.
+ */
 export async function sumFiles(image: string): Promise<FileSums> {
   const checkpoint = checkpointFolder(image);
-  const names = await readdir(checkpoint);
-  const sums = await Promise.all(names.map(async (name) => [name, await sumOf(join(checkpoint, name))] as const));
-  return Object.fromEntries(sums);
+  const sumAndSync = async (name: string): Promise<readonly [string, FileSum]> => {
+    const path = join(checkpoint, name);
+    const [sum] = await Promise.all([sumOf(path), syncFile(path)]);
+    return [name, sum];
+  };
+  return Object.fromEntries(await Promise.all((await readdir(checkpoint)).map(sumAndSync)));
 }
 
 export function sizeOf(sums: FileSums): number {
