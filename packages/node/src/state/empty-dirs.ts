@@ -6,6 +6,7 @@ import { type Layout, podPaths } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { mountsUnder } from "../system/mounts.ts";
 import { runCommand } from "../system/run-command.ts";
+import { syncTree } from "./clone-tree.ts";
 import { volumesFolder } from "./image-files.ts";
 
 /**
@@ -16,10 +17,12 @@ import { volumesFolder } from "./image-files.ts";
 
 const copyTimeoutMs = 10 * 60_000;
 
-/** Copies the volumes in memory of a paused Pod into an image. */
+/** Copies the volumes in memory of a paused Pod into an image, and syncs them: the Pod ends when the image is complete. */
 export async function copyMemoryVolumes(layout: Layout, pod: Pod, image: string): Promise<void> {
   const { volumes } = podPaths(layout, pod.metadata?.uid ?? "");
-  for (const name of emptyDirs(pod, "Memory")) await copy(join(volumes, name), join(volumesFolder(image), name));
+  const names = emptyDirs(pod, "Memory");
+  for (const name of names) await copy(join(volumes, name), join(volumesFolder(image), name));
+  if (names.length > 0) await syncTree(volumesFolder(image));
 }
 
 /** Moves the volumes on the disk of an ended Pod into its image. */
