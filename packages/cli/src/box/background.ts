@@ -31,9 +31,10 @@ export async function startInBackground(paths: BoxPaths, foregroundArguments: re
     );
     child.once("error", reject);
   });
-  if (!report.ready) throw new CommandError(`Cannot start the box: ${report.error}`);
-  child.disconnect();
+  // This command must exit even while the box still runs, also one that failed to start and is still stopping.
+  if (child.connected) child.disconnect();
   child.unref();
+  if (!report.ready) throw new CommandError(`Cannot start the box: ${report.error}`);
   const box = findRunningBox(paths);
   if (box === undefined) throw new CommandError(`The box exited right after it started; see ${paths.log}`);
   return { ...box, warnings: report.warnings };

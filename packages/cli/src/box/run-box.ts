@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   type ApiServer,
   accountIdentity,
@@ -41,6 +42,8 @@ export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void
     log.info({ signal: await stopped }, "box stopping");
   } catch (error) {
     report({ ready: false, error: reasonOf(error) });
+    // A component that cannot stop must not keep the process and its ports.
+    setTimeout(() => process.exit(1), stopLimitMs).unref();
     throw error;
   }
   forgetRunningBox(paths);
@@ -68,8 +71,24 @@ interface Box extends AsyncDisposable {
 
 /** Starts API server, node, controllers and router in this order; stops them in reverse order. */
 async function startBox(paths: BoxPaths, options: BoxOptions, log: Logger): Promise<Box> {
-  const { addresses, node: settings, auditLog } = options;
-  await using starting = new AsyncDisposableStack();
+  const starting = new AsyncDisposableStack();
+  try {
+    return await startComponents(starting, paths, options, log);
+  } catch (error) {
+    await Promise.race([starting.disposeAsync(), sleep(stopLimitMs)]);
+    throw error;
+  }
+}
+
+/** How long components may take to stop when the start fails. */
+const stopLimitMs = 10_000;
+
+async function startComponents(
+  starting: AsyncDisposableStack,
+  paths: BoxPaths,
+  { addresses, node: settings, auditLog }: BoxOptions,
+  log: Logger,
+): Promise<Box> {
   const nodeName = hostname().toLowerCase();
   let node: EmbeddedNode | undefined;
   const podStreams = lateStreams(() => node?.podStreams);
