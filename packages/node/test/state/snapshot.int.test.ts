@@ -3,11 +3,12 @@ import { connect } from "node:net";
 import { sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { layoutOf } from "../../src/layout.ts";
+import { volumeClaims } from "../../src/resources.ts";
 import { snapshotFolder } from "../../src/state/snapshot-store.ts";
 import { cannotRun } from "../../src/testing/runtimes.ts";
 import { isReady, namespace } from "../../src/testing/test-api.ts";
 import { openTestBox, soon, type TestBox } from "../../src/testing/test-box.ts";
-import { answerOf, conditionOf } from "./saved-pods.ts";
+import { answerOf, conditionOf, makeSandbox } from "./saved-pods.ts";
 import { bareSandbox, failureOf, takeSnapshot } from "./snapshots.ts";
 
 /** Counts in memory; the root filesystem shows the number. */
@@ -114,6 +115,72 @@ describe.skipIf(cannotRun)("snapshots of Sandboxes", () => {
     expect(lines()).toEqual(lines().map((_, index) => index));
     expect(await box.log("connected")).not.toContain("broken");
     socket.destroy();
+  });
+
+  test("a suspended Sandbox is captured with its saved memory, which it keeps", async () => {
+    const source = await makeSandbox(box, "asleep", counting);
+    await source.start();
+    await counts("asleep");
+    expect(answerOf(await source.save(), "agents.x-k8s.io/Saved")).toBe("True");
+    const at = (await counts("asleep")).length;
+    await source.remove();
+    const snapshot = await takeSnapshot(box, "sleeping", "asleep", { depth: "Memory" });
+    expect(failureOf(snapshot)).toBeUndefined();
+    expect(snapshot.status).toMatchObject({ depth: "Memory", pauseMilliseconds: 0, restorable: true });
+    const fork = await bareSandbox(box, "awake", {
+      spec: counting,
+      restoreFrom: { snapshotRef: { name: "sleeping" } },
+    });
+    expect(answerOf(await fork.restore(uidOf(snapshot)), "PodRestored")).toBe("True");
+    expect((await counts("awake"))[0]).toBe(at + 1);
+    expect(answerOf(await source.restore(), "PodRestored")).toBe("True");
+    expect((await counts("asleep"))[0]).toBe(at + 1);
+  });
+
+  test("a Sandbox that was suspended without its memory is captured with its files only", async () => {
+    const source = await bareSandbox(box, "still", { spec: counting });
+    await source.start();
+    await box.shell("still", "echo kept > /root/file");
+    await box.remove("still");
+    const snapshot = await takeSnapshot(box, "still-files", "still");
+    expect(snapshot.status?.depth).toBe("Filesystem");
+    const fork = await bareSandbox(box, "still-fork", {
+      spec: counting,
+      restoreFrom: { snapshotRef: { name: "still-files" } },
+    });
+    expect(answerOf(await fork.restore(uidOf(snapshot)), "PodRestored")).toBe("True");
+    expect(await box.shell("still-fork", "cat /root/file")).toBe("kept");
+  });
+
+  test("claims of the Sandbox are captured, and a fork gets their files in its own claims", async () => {
+    const claim = (name: string) => ({
+      metadata: { namespace, name },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    });
+    const specFor = (name: string) => ({
+      containers: [
+        {
+          name: "main",
+          image: "host",
+          command: ["sleep", "1000000"],
+          volumeMounts: [{ name: "data", mountPath: "/data" }],
+        },
+      ],
+      volumes: [{ name: "data", persistentVolumeClaim: { claimName: `data-${name}` } }],
+    });
+    const volumeClaimTemplates = [{ metadata: { name: "data" }, spec: {} }] as never;
+    for (const name of ["claiming", "claimed"]) await box.api.client.create(volumeClaims, claim(`data-${name}`));
+    const source = await bareSandbox(box, "claiming", { spec: specFor("claiming"), volumeClaimTemplates });
+    await source.start();
+    await box.shell("claiming", "echo one > /data/file");
+    const snapshot = await takeSnapshot(box, "with-claim", "claiming");
+    expect(failureOf(snapshot)).toBeUndefined();
+    await box.shell("claiming", "echo two > /data/file");
+    const restoreFrom = { snapshotRef: { name: "with-claim" } };
+    const fork = await bareSandbox(box, "claimed", { spec: specFor("claimed"), volumeClaimTemplates, restoreFrom });
+    expect(answerOf(await fork.restore(uidOf(snapshot)), "PodRestored")).toBe("True");
+    expect(await box.shell("claimed", "cat /data/file")).toBe("one");
+    expect(await box.shell("claiming", "cat /data/file")).toBe("two");
   });
 
   test("a rollback returns to the memory and files of the snapshot", async () => {
