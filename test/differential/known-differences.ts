@@ -174,6 +174,7 @@ export const knownDifferences: readonly Exception[] = [
       "namespaces create what is misnamed: 1.body.*",
       "newer events create what is misnamed: 4.body.*",
       "sandboxes create what is misnamed: 0.body.*",
+      "sandboxsnapshots create what is misnamed: 0.body.*",
       "sandboxwarmpools invalid *: 0.body.*",
       "kubectl create what is invalid: 2.stderr",
       "bad scale: 3.body.*",
