@@ -24,6 +24,8 @@ export async function createSnapshot(sandbox: string, name: string | undefined, 
   const spec = snapshotSpec(sandbox, options);
   const timeoutMs = parseDuration(options.timeout);
   await using connection = await connect(options);
+  // Otherwise a mistyped name would leave a snapshot that failed.
+  await connection.client.get(sandboxes, { namespace: connection.namespace, name: sandbox });
   const taken = await takeSnapshot(connection, { name: name ?? snapshotName(sandbox, new Date()), spec, timeoutMs });
   console.log(`${displayName(sandboxSnapshots, taken.metadata.name ?? "")} created (${describeSnapshot(taken)})`);
 }
