@@ -158,7 +158,7 @@ function processes(box: BoxOnMachine): [string, string][] {
 
 /** The box's own process, programs that it starts, and programs that the tests start. */
 const programsOfTheBox =
-  /^(?:node|vitest|conmon|runc|runsc|exe|skopeo|prlimit|nft|ip|tar|nice|du|find|rm|cp|setpriv|nsenter|unshare|sleep|python3|sh|ss|mount|umount|nsdial|MainThread|libuv|agent-sandbox)/;
+  /^(?:node|vitest|conmon|runc|runsc|exe|skopeo|prlimit|nft|ip|tar|nice|du|find|rm|cp|sync|setpriv|nsenter|unshare|sleep|python3|sh|ss|mount|umount|nsdial|MainThread|libuv|agent-sandbox)/;
 
 function tryTo<T>(what: () => T): T | undefined {
   try {

@@ -15,6 +15,8 @@ const packageByProgram: Readonly<Record<string, string>> = {
   find: "findutils",
   nice: "coreutils",
   rm: "coreutils",
+  cp: "coreutils",
+  sync: "coreutils",
   skopeo: "skopeo",
   prlimit: "util-linux",
   setpriv: "util-linux",
