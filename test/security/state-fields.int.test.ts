@@ -10,6 +10,7 @@ import {
   sandboxSnapshots,
   saveAnnotation,
   suspendDepthAnnotation,
+  v1beta1SandboxStateAnnotation,
 } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
 import { useAttacker } from "./attacker.ts";
@@ -99,7 +100,8 @@ describe.skipIf(noWorld)("fields and annotations about saved state", () => {
       const place = { namespace: mallory.namespace, name };
       const body = { metadata: { annotations: { [saveAnnotation]: epoch } } };
       await mallory.client.patch(pods, place, { type: "merge", body });
-      await mallory.podUntil(name, (pod) => !stateOf(pod).includes(saveAnnotation) && isPodReady(pod));
+      const pod = await mallory.podUntil(name, (one) => !stateOf(one).includes(saveAnnotation));
+      expect(isPodReady(pod)).toBe(true);
     },
   );
 
@@ -118,6 +120,10 @@ describe.skipIf(noWorld)("fields and annotations about saved state", () => {
       code: 403,
     });
     await mallory.client.patch(sandboxes, place, { type: "merge", body });
+    const asAlpha = { metadata: { annotations: { [v1beta1SandboxStateAnnotation]: JSON.stringify(body) } } };
+    const path = `/apis/agents.x-k8s.io/v1alpha1/namespaces/${mallory.namespace}/sandboxes/${name}`;
+    const mergePatch = { "content-type": "application/merge-patch+json" };
+    expect(await mallory.request("PATCH", path, asAlpha, mergePatch)).toMatchObject({ status: 200 });
     expect((await sandbox(name)).status).not.toHaveProperty("suspension");
   });
 });

@@ -13,7 +13,7 @@ import type { Findings } from "./conditions.ts";
 import { expire, shutdownAt } from "./expiry.ts";
 import { deleteInMs } from "./idle.ts";
 import { type FoundPod, findPod, type Observed, type Snapshot } from "./observed.ts";
-import { runPod, stopPod } from "./pod-step.ts";
+import { type PodFinding, runPod, stopPod } from "./pod-step.ts";
 import { serviceStep } from "./service.ts";
 import type { Settings } from "./settings.ts";
 import { forgetOldSnapshot, planSleep } from "./sleep-plan.ts";
@@ -84,7 +84,7 @@ function keep(seen: Observed, now: number, settings: Settings): Verdict {
   const known = { ...seen, sandbox: forgetOldSnapshot(seen.sandbox) };
   const found = findPod(known);
   const plan = planSleep(known, found, { settings, now });
-  const { sleep, becomesIdle, suspension } = plan;
+  const { sleep, suspension } = plan;
   const observed = withSuspension(known, suspension);
   const volumes = volumeClaimStep(observed);
   const pod = sleep === undefined ? runPod(observed, found, settings) : stopPod(observed, found, plan.step);
@@ -105,17 +105,20 @@ function keep(seen: Observed, now: number, settings: Settings): Verdict {
   const status = statusOf(findings, now, settings.clusterDomain);
   const before = seen.sandbox.status;
   const waitMs = firstStatusWaitMs(sandbox, status, observed.watched) || statusWaitMs(before, status, observed.watched);
-  // The status says what the suspension keeps, at the version that was observed, before the Pod is deleted: the image is never lost.
-  const isRecorded = semanticEqual(before?.suspension, suspension, ["suspension"]);
-  const podActions = becomesIdle ? [] : pod.actions.filter((action) => isRecorded || action.do !== "delete");
-  const isHeldBack = becomesIdle || podActions.length < pod.actions.length;
+  const reportsFirst =
+    plan.becomesIdle || (deletes(pod) && !semanticEqual(before?.suspension, suspension, ["suspension"]));
   const verdict = {
-    actions: [...volumes.actions, ...podActions, ...service.actions],
+    actions: [...volumes.actions, ...(reportsFirst ? [] : pod.actions), ...service.actions],
     status,
     ...(waitMs > 0 && { statusDueAt: now + waitMs }),
     events: hasSeveral ? severalPodsEvents(sandbox, found) : [],
   };
-  return withRequeue(verdict, [isHeldBack ? now : undefined, addMs(now, plan.idleInMs), addMs(now, pod.waitMs)]);
+  return withRequeue(verdict, [reportsFirst ? now : undefined, addMs(now, plan.idleInMs), addMs(now, pod.waitMs)]);
+}
+
+/** The status says what a suspension keeps, at the version that was observed, before the Pod is deleted: no image is forgotten. */
+function deletes({ actions }: PodFinding): boolean {
+  return actions.some((action) => action.do === "delete");
 }
 
 function withSuspension(observed: Observed, suspension: SuspensionStatus | undefined): Observed {
