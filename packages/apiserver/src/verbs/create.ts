@@ -73,15 +73,22 @@ export function decideCreation(call: CreationCall): Decided<Written> {
   return { write: { resource: definition.id, key, object, checkUsage }, result };
 }
 
+function withoutStatus(object: ApiObject): ApiObject {
+  const { status: _status, ...rest } = object;
+  return rest;
+}
+
 function prepare(context: ApiContext, target: Target, shaped: ApiObject, creation: Creation): ApiObject {
   const { definition, version, namespace } = target;
-  const { status: _status, ...rest } = shaped;
-  const bare = version.hasStatus && definition.strategy.keepsStatus !== true ? rest : shaped;
+  const keepsStatus = !version.hasStatus || definition.strategy.keepsStatus === true;
+  const bare = keepsStatus ? shaped : withoutStatus(shaped);
   const nowMs = context.clock.now();
   const { hasGeneration, strategy } = definition;
   const { name = "" } = shaped.metadata;
   const metadata = createdMetadata(shaped.metadata, { name, namespace, nowMs, hasGeneration });
-  const stored = toStoredVersion(definition, { ...bare, metadata });
+  const converted = toStoredVersion(definition, { ...bare, metadata });
+  // An older version keeps fields of the status that it does not have in an annotation.
+  const stored = keepsStatus ? converted : withoutStatus(converted);
   const defaulted = strategy.setDefaults?.(stored) ?? stored;
   const { manager = "", hasManagedFields = false } = creation;
   // Fields that the server sets after this line have no owner.

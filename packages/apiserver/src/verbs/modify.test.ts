@@ -251,3 +251,20 @@ describe("patch", () => {
     expect(await api.get(`${configMaps}/dry-patch`)).toEqual(old);
   });
 });
+
+describe("the status of a Sandbox", () => {
+  test("cannot be written through an annotation of the older version", async () => {
+    const older = "/apis/agents.x-k8s.io/v1alpha1/namespaces/default/sandboxes";
+    const state = JSON.stringify({ status: { suspension: { depth: "Memory", epoch: 7 }, nodeName: "elsewhere" } });
+    const annotations = { "api.agents.x-k8s.io/v1beta1-sandbox-state": state };
+    const metadata = { name: "forged", annotations };
+    await api.create(older, { ...sandbox("forged"), apiVersion: "agents.x-k8s.io/v1alpha1", metadata });
+    expect(await api.get(`${sandboxes}/forged`)).not.toHaveProperty("status");
+    await api.merge(`${sandboxes}/forged/status`, { status: { nodeName: "here", suspension: { epoch: 1 } } });
+    await api.merge(`${older}/forged`, { metadata: { annotations, labels: { a: "b" } } });
+    expect(await api.get(`${sandboxes}/forged`)).toMatchObject({
+      metadata: { labels: { a: "b" } },
+      status: { nodeName: "here", suspension: { epoch: 1 } },
+    });
+  });
+});

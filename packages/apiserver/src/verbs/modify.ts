@@ -137,7 +137,10 @@ interface Change {
 function prepare({ context, target, modification }: ModificationCall, { shaped, current, old }: Change): ApiObject {
   const { definition, subresource = "" } = target;
   const { strategy, hasGeneration } = definition;
-  const stored = toStoredVersion(definition, shaped);
+  const converted = toStoredVersion(definition, shaped);
+  // An older version keeps fields of the status that it does not have in an annotation, which a request for the object can change.
+  const isForObject = target.version.hasStatus && subresource === "";
+  const stored = isForObject ? withStatus(converted, old["status"]) : converted;
   const filled = strategy.setDefaults?.(stored) ?? stored;
   const defaulted = strategy.parts?.get(subresource)?.setDefaults(filled) ?? filled;
   const { manager = "", hasManagedFields = false, recordedFor } = modification;
