@@ -57,9 +57,8 @@ export const podSnapshotManualTriggerSpec: z.ZodType<PodSnapshotManualTriggerSpe
       .string()
       .min(1)
       .max(253)
-      .describe("The name of the Pod, in the same namespace. A Sandbox must own it."),
-  }).meta({
-    "x-kubernetes-validations": [{ message: "targetPod is immutable", rule: "self.targetPod == oldSelf.targetPod" }],
+      .describe("The name of the Pod, in the same namespace. A Sandbox must own it.")
+      .meta({ "x-kubernetes-validations": [{ message: "targetPod is immutable", rule: "self == oldSelf" }] }),
   });
 
 export const podSnapshotManualTriggerStatus: z.ZodType<PodSnapshotManualTriggerStatus> =
