@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTcpServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Pod, runtimeRestPort } from "@agent-sandbox/api";
 import { createClient } from "@agent-sandbox/kube";
 import { MemoryApiServer } from "@agent-sandbox/kube/testing";
@@ -107,6 +108,13 @@ describe("the node tells sandboxd about lifecycle events", () => {
 
   test("and fails when nothing listens", async () => {
     await expect(tell()).rejects.toThrow('Cannot tell sandboxd about "after-fork": connect ECONNREFUSED');
+  });
+
+  test("and tries again when the sandbox does not accept connections yet", async () => {
+    const told = tell();
+    await sleep(50);
+    await serve((_, response) => response.end('{"epoch":1}'));
+    expect(await told).toMatchObject({ epoch: 1 });
   });
 
   test("and stops waiting when the caller does", async () => {

@@ -1,5 +1,6 @@
 import { type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Pod, runtimeRestPort, runtimeTokenKey, runtimeTokenVolume } from "@agent-sandbox/api";
 import { type Client, isReason, type ObjectKey } from "@agent-sandbox/kube";
 import { messageOf, NodeError } from "../errors.ts";
@@ -96,7 +97,7 @@ async function post(
   token: string,
   signal: AbortSignal,
 ): Promise<LifecycleReport | undefined> {
-  const socket = await connectTcp(address, runtimeRestPort, { signal });
+  const socket = await connect(address, signal);
   try {
     const response = await send(socket, { path: `/v1/lifecycle/${event}`, host: address, token, signal });
     const text = await read(response);
@@ -105,6 +106,23 @@ async function post(
     return parseReport(text);
   } finally {
     socket.destroy();
+  }
+}
+
+/** A sandbox that was just restored may lose the first packets, or not accept connections yet. */
+const connectWithinMs = 3000;
+/** Shorter than the second after which the kernel repeats a lost packet. */
+const attemptMs = 250;
+const pauseMs = 20;
+
+async function connect(address: string, signal: AbortSignal): Promise<Duplex> {
+  for (const began = performance.now(); ; await sleep(pauseMs, undefined, { signal })) {
+    try {
+      const attempt = AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]);
+      return await connectTcp(address, runtimeRestPort, { signal: attempt });
+    } catch (error) {
+      if (signal.aborted || performance.now() - began > connectWithinMs) throw error;
+    }
   }
 }
 
