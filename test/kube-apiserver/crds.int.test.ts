@@ -88,13 +88,10 @@ describe("the definitions", () => {
       storedVersions,
       conditions: Object.fromEntries(conditions.map(({ type, status }) => [type, status])),
     }));
-    const stored = crds.map(({ metadata, spec }) => [
-      metadata.name,
-      spec.versions.find(({ storage }) => storage)?.name,
-    ]);
+    const sorted = crds.toSorted((a, b) => (a.metadata.name ?? "").localeCompare(b.metadata.name ?? ""));
     expect(found).toEqual(
-      stored.toSorted().map(([, version]) => ({
-        storedVersions: [version],
+      sorted.map(({ spec }) => ({
+        storedVersions: [spec.versions.find(({ storage }) => storage)?.name],
         conditions: { NamesAccepted: "True", Established: "True" },
       })),
     );

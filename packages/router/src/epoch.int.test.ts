@@ -9,20 +9,24 @@ import type { Router } from "./start-router.ts";
 const cluster = new TestCluster();
 let router: Router;
 let pod: Served;
+let sockets: WebSocketServer;
 
 beforeAll(async () => {
   pod = await cluster.serve((request, response) => {
     const received = request.headers["x-sandbox-epoch"] ?? "none";
     response.writeHead(200, { "X-Sandbox-Epoch": "666", connection: "x-sandbox-epoch, keep-alive" }).end(received);
   });
-  new WebSocketServer({ server: pod.server });
+  sockets = new WebSocketServer({ server: pod.server });
   const resumed = await cluster.sandbox("resumed");
   await cluster.pod(resumed, pod.ip);
   await cluster.sandboxStatus(resumed, { suspension: { epoch: 7 } });
   await cluster.pod(await cluster.sandbox("fresh"), pod.ip);
   router = await cluster.router();
 });
-afterAll(() => cluster[Symbol.asyncDispose]());
+afterAll(() => {
+  sockets.close();
+  return cluster[Symbol.asyncDispose]();
+});
 
 describe("the epoch of a sandbox", () => {
   test.for([

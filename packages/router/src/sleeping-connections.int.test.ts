@@ -25,7 +25,7 @@ beforeAll(async () => {
   sockets = new WebSocketServer({ server: web.server });
   sockets.on("connection", (socket) => {
     let count = 0;
-    socket.on("message", (data) => socket.send(`${(count += 1)} ${data}`));
+    socket.on("message", (data: Buffer) => socket.send(`${(count += 1)} ${data.toString("utf8")}`));
   });
   counter = createServer({ allowHalfOpen: true }, (socket) => {
     const record = { socket, end: "" };

@@ -56,6 +56,15 @@ class LastLine extends Transform {
 
   override _flush(done: TransformCallback): void {
     if (this.#held.length === 0) done();
-    else this.#replace(this.#held).then((line) => done(null, line), done);
+    else void this.#pushHeld(done);
+  }
+
+  async #pushHeld(done: TransformCallback): Promise<void> {
+    try {
+      this.push(await this.#replace(this.#held));
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
   }
 }
