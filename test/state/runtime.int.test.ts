@@ -1,0 +1,193 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Secret, sandboxes } from "@agent-sandbox/api";
+import { type Client, createClient, HttpTransport, loadKubeconfig, type Resource } from "@agent-sandbox/kube";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Box, buildCommandLine, whyNoBox } from "../e2e/box.ts";
+
+const reason = whyNoBox();
+if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
+
+const namespace = "default";
+const secrets: Resource<Secret> = { apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true };
+
+const manifest = (name: string): string =>
+  JSON.stringify({
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: { name },
+    spec: {
+      runtime: "Injected",
+      suspendPolicy: { depth: "Memory", fallback: "Refuse" },
+      podTemplate: { spec: { containers: [{ name: "main", image: "host", command: ["sleep", "infinity"] }] } },
+    },
+  });
+
+/** A message of a Connect stream is preceded by a byte of flags and four bytes of length. */
+function envelope(message: object): Buffer<ArrayBuffer> {
+  const body = Buffer.from(JSON.stringify(message));
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(body.length, 1);
+  return Buffer.concat([head, body]);
+}
+
+interface ProcessEvent {
+  readonly init?: { readonly processId: number };
+  readonly stdout?: string;
+}
+
+async function* events(response: Response): AsyncGenerator<ProcessEvent> {
+  let left = Buffer.alloc(0);
+  for await (const chunk of response.body ?? []) {
+    left = Buffer.concat([left, chunk as Uint8Array]);
+    for (
+      ;
+      left.length >= 5 && left.length >= 5 + left.readUInt32BE(1);
+      left = left.subarray(5 + left.readUInt32BE(1))
+    ) {
+      yield JSON.parse(left.subarray(5, 5 + left.readUInt32BE(1)).toString()) as ProcessEvent;
+    }
+  }
+}
+
+interface Call {
+  /** The Sandbox whose token is sent. Default: the one that is called. */
+  readonly owner?: string;
+  readonly port?: number;
+  readonly type?: string;
+  readonly method?: string;
+  readonly body?: string | Buffer<ArrayBuffer>;
+}
+
+describe.skipIf(reason !== undefined)("sandboxd in a sandbox whose memory is kept", { timeout: 180_000 }, () => {
+  let box: Box;
+  let client: Client;
+
+  beforeAll(async () => {
+    buildCommandLine();
+    box = await Box.make();
+    const { code, stderr } = await box.up();
+    if (code !== 0) throw new Error(stderr);
+    const { access } = await loadKubeconfig({ path: box.kubeconfig });
+    if (access === undefined) throw new Error("Cannot read the kubeconfig of the box");
+    client = createClient(new HttpTransport(access));
+  }, 180_000);
+  afterAll(async () => {
+    await client?.close();
+    await box?.[Symbol.asyncDispose]();
+  }, 120_000);
+
+  async function run(...words: string[]): Promise<string> {
+    const { code, stdout, stderr } = await box.run(...words);
+    if (code !== 0) throw new Error(`agent-sandbox ${words.join(" ")}: ${stdout}${stderr}`);
+    return stdout;
+  }
+
+  const shell = (name: string, script: string): Promise<string> => run("exec", name, "--", "sh", "-c", script);
+
+  async function start(name: string): Promise<void> {
+    const file = join(box.dataDir, "objects.json");
+    writeFileSync(file, manifest(name));
+    await run("apply", "-f", file);
+    await run("wait", `sandbox/${name}`, "--for=condition=Ready", "--timeout=90s");
+  }
+
+  async function tokenOf(name: string): Promise<string> {
+    const { data } = await client.get(secrets, { namespace, name: `${name}-runtime` });
+    return Buffer.from(data?.["token"] ?? "", "base64").toString();
+  }
+
+  /** A request to sandboxd, past the router, with the token of a Sandbox. */
+  async function call(name: string, path: string, more: Call = {}): Promise<Response> {
+    const { owner = name, port = 8080, type = "application/json", ...init } = more;
+    const { status } = await client.get(sandboxes, { namespace, name });
+    // A kept connection does not survive a rollback, in which the sandbox returns to an earlier state of it.
+    const headers = { "content-type": type, "x-sandbox-token": await tokenOf(owner), connection: "close" };
+    return fetch(`http://${status?.podIPs?.[0]}:${port}${path}`, { ...init, headers });
+  }
+
+  async function json<T>(response: Promise<Response>): Promise<T> {
+    return (await (await response).json()) as T;
+  }
+
+  const processes = (name: string, method: string, message: object): Promise<Response> =>
+    call(name, `/process.v1.ProcessService/${method}`, {
+      port: 9090,
+      method: "POST",
+      type: "application/connect+json",
+      body: envelope(message),
+    });
+
+  test("code contexts, processes and their output continue after a suspension, and hooks run", async () => {
+    await start("worker");
+    const hook = "#!/bin/sh\necho $(basename $0) $SANDBOX_EPOCH >>/workspace/hooks\n";
+    const hooks = "/etc/agent-sandbox/hooks";
+    const install = ["before-suspend", "after-resume", "after-fork"].map(
+      (name) => `printf '${hook.replaceAll("\n", "\\n")}' >${hooks}/${name}; chmod +x ${hooks}/${name}`,
+    );
+    await shell("worker", `mkdir -p ${hooks}; ${install.join("; ")}`);
+
+    const post = (path: string, body: object) =>
+      json<Record<string, never>>(call("worker", path, { method: "POST", body: JSON.stringify(body) }));
+    const { id } = await post("/v1/contexts", { language: "python" });
+    await post(`/v1/contexts/${id}/execute`, { code: "x = 41" });
+    const script = "i=0; while [ ! -e end ]; do i=$((i+1)); echo $i; sleep 0.05; done";
+    let started = 0;
+    for await (const event of events(await processes("worker", "Start", { config: { shell: script }, detach: true }))) {
+      started = event.init?.processId ?? started;
+      if (event.stdout !== undefined) break;
+    }
+
+    expect(await run("suspend", "worker")).toMatch(/suspended \(depth Memory, [\d.]+MiB\)\n$/);
+    expect(await run("resume", "worker")).toMatch(/resumed \(from memory, epoch 1\)\n$/);
+
+    expect(await post(`/v1/contexts/${id}/execute`, { code: "x + 1" })).toMatchObject({
+      results: [{ "text/plain": "42" }],
+      execution_count: 2,
+    });
+    await shell("worker", "touch /workspace/end");
+    let output = "";
+    for await (const { stdout = "" } of events(await processes("worker", "Attach", { processId: started }))) {
+      output += Buffer.from(stdout, "base64").toString();
+    }
+    const lines = output.trimEnd().split("\n").map(Number);
+    expect(lines).toEqual(lines.map((_, index) => index + 1));
+    expect(lines.length).toBeGreaterThan(1);
+    expect(await shell("worker", "cat /workspace/hooks")).toBe("before-suspend 0\nafter-resume 1\n");
+    expect(await json(call("worker", "/v1/epoch"))).toMatchObject({ epoch: 1, name: "worker" });
+  });
+
+  test("a fork has its own identity, and neither accepts the token of the other", async () => {
+    expect(await run("fork", "worker", "second")).toMatch(/second forked from worker \(from memory, epoch 2\)\n$/);
+    const { uid } = (await client.get(sandboxes, { namespace, name: "second" })).metadata;
+    expect(await json(call("second", "/v1/epoch"))).toEqual({ epoch: 2, name: "second", namespace: "default", uid });
+    expect(await json(call("worker", "/v1/epoch"))).toMatchObject({ epoch: 1, name: "worker" });
+    expect((await call("second", "/v1/epoch", { owner: "worker" })).status).toBe(401);
+    expect((await call("worker", "/v1/epoch", { owner: "second" })).status).toBe(401);
+    expect(await shell("second", "tail -1 /workspace/hooks; hostname")).toBe("after-fork 2\nsecond\n");
+    expect(await shell("worker", "tail -1 /workspace/hooks")).toBe("after-resume 1\n");
+    expect(await shell("second", "ps -o stat= -C sleep | grep -c T || true")).toBe("0\n");
+    const contexts = await json<{ contexts: { id: string }[] }>(call("second", "/v1/contexts"));
+    const body = JSON.stringify({ code: "x + 2" });
+    const path = `/v1/contexts/${contexts.contexts[0]?.id}/execute`;
+    expect(await json(call("second", path, { method: "POST", body }))).toMatchObject({
+      results: [{ "text/plain": "43" }],
+    });
+  });
+
+  test("a rollback brings the memory of the snapshot back, any number of times", async () => {
+    expect(await run("snapshot", "create", "worker", "early")).toMatch(
+      /early created \(depth Memory, [\d.]+MiB, paused/,
+    );
+    const contexts = await json<{ contexts: { id: string }[] }>(call("worker", "/v1/contexts"));
+    const path = `/v1/contexts/${contexts.contexts[0]?.id}/execute`;
+    const execute = (code: string) => json(call("worker", path, { method: "POST", body: JSON.stringify({ code }) }));
+    for (const epoch of [2, 3]) {
+      await execute("x = 0");
+      expect(await run("snapshot", "restore", "worker", "early")).toContain(`from memory, epoch ${epoch}`);
+      expect(await execute("x")).toMatchObject({ results: [{ "text/plain": "41" }] });
+    }
+    expect(await run("snapshot", "ls", "worker")).toMatch(/^early +worker +Memory +[\d.]+MiB +Ready/m);
+    expect(await run("snapshot", "delete", "early")).toContain("early deleted");
+  });
+});
