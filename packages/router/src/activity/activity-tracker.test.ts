@@ -47,6 +47,20 @@ test("counts an open connection as use although nothing is sent", async () => {
   expect(tracker.size).toBe(0);
 });
 
+test("records use soon enough after the idle window has become shorter", async () => {
+  const { clock, server, tracker, written, sandbox } = await setUp({ suspendAfterSeconds: 3600 });
+  tracker.touch(sandbox);
+  await clock.advance(1000);
+  tracker.touch(sandbox);
+  const patch = { type: "merge", body: { spec: { idlePolicy: { suspendAfterSeconds: 10 } } } } as const;
+  await createClient(server).patch(sandboxes, { namespace: "default", name: "box" }, patch);
+  tracker.changed(sandbox.metadata.uid ?? "");
+  await clock.advance(5000);
+  tracker.touch(sandbox);
+  await clock.advance(2500);
+  expect(Date.parse(written() ?? "")).toBeGreaterThanOrEqual(clock.date() - 2500);
+});
+
 test.for<[string, IdlePolicy, number]>([
   ["counts", { suspendAfterSeconds: 240 }, 11],
   ["counts", { suspendAfterSeconds: 240, connections: "KeepAwake" }, 11],

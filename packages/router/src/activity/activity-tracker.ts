@@ -1,4 +1,11 @@
-import { activityChange, connectionsKeepAwake, decideRecord, type Sandbox, sandboxes } from "@agent-sandbox/api";
+import {
+  activityChange,
+  connectionsKeepAwake,
+  decideRecord,
+  idleWindowMs,
+  type Sandbox,
+  sandboxes,
+} from "@agent-sandbox/api";
 import { type Client, isReason, type Logger, objectKey, type Scheduler } from "@agent-sandbox/kube";
 
 export interface ActivityTrackerOptions {
@@ -25,8 +32,12 @@ interface Entry {
   connections: number;
   lastMs: number;
   recordedMs: number | undefined;
-  /** While it is set, nothing needs to be done for this Sandbox before it fires. */
+  /** While it is set, nothing needs to be done for this Sandbox before it fires, unless its idle window changes. */
   timer: Disposable | undefined;
+  /** The idle window that the timer is based on. */
+  windowMs: number | undefined;
+  /** The timer only forgets the entry: a use in the meantime must be checked at once. */
+  isEnding: boolean;
 }
 
 const callLimitMs = 5000;
@@ -79,10 +90,13 @@ export class ActivityTracker implements Disposable {
     this.#used(this.#entryOf(sandbox));
   }
 
-  /** Call this when a Sandbox has changed: it may have got an idle policy while connections to it are open. */
+  /** Call this when a Sandbox has changed: it may have got another idle policy while it is in use. */
   changed(uid: string): void {
     const entry = this.#entries.get(uid);
-    if (entry !== undefined && entry.timer === undefined) this.#check(entry);
+    if (entry === undefined) return;
+    const sandbox = this.#options.sandboxByUid(uid);
+    const hasNewWindow = sandbox !== undefined && idleWindowMs(sandbox) !== entry.windowMs;
+    if (entry.timer === undefined || hasNewWindow) this.#check(entry);
   }
 
   /** Call this after a Sandbox was woken, which recorded activity too. */
@@ -90,7 +104,9 @@ export class ActivityTracker implements Disposable {
     const entry = this.#entryOf(sandbox);
     entry.recordedMs = this.#options.scheduler.date();
     // Keep the entry until the waiting requests have been proxied: the cache may show the write only after that.
-    if (entry.timer === undefined) this.#checkAfter(entry, keptAfterRecordMs);
+    if (entry.timer !== undefined) return;
+    this.#checkAfter(entry, keptAfterRecordMs);
+    entry.isEnding = true;
   }
 
   /** When this process last observed activity of the Sandbox; undefined: never. */
@@ -109,20 +125,33 @@ export class ActivityTracker implements Disposable {
     const known = this.#entries.get(uid);
     if (known !== undefined) return known;
     const lastMs = this.#options.scheduler.date();
-    const entry = { uid, requests: 0, connections: 0, lastMs, recordedMs: undefined, timer: undefined };
+    const entry = {
+      uid,
+      requests: 0,
+      connections: 0,
+      lastMs,
+      recordedMs: undefined,
+      timer: undefined,
+      windowMs: undefined,
+      isEnding: false,
+    };
     this.#entries.set(uid, entry);
     return entry;
   }
 
   #used(entry: Entry): void {
     entry.lastMs = this.#options.scheduler.date();
-    if (entry.timer === undefined) this.#check(entry);
+    if (entry.timer === undefined || entry.isEnding) this.#check(entry);
   }
 
   #check(entry: Entry): void {
     const { scheduler, sandboxByUid } = this.#options;
     const now = scheduler.date();
     const sandbox = sandboxByUid(entry.uid);
+    entry.timer?.[Symbol.dispose]();
+    entry.timer = undefined;
+    entry.isEnding = false;
+    entry.windowMs = sandbox && idleWindowMs(sandbox);
     const isUsed = isInUse(entry, sandbox);
     const observed = { lastMs: isUsed ? now : entry.lastMs, recordedMs: entry.recordedMs };
     const decision = sandbox && decideRecord(sandbox, observed, now);
@@ -141,8 +170,9 @@ export class ActivityTracker implements Disposable {
   /** Keeps an entry until the cache can be expected to show what was recorded: `lastMs` is the only newer information. */
   #forgetLater(entry: Entry, now: number): void {
     const keptUntilMs = (entry.recordedMs ?? 0) + keptAfterRecordMs;
-    if (keptUntilMs > now) this.#checkAfter(entry, keptUntilMs - now);
-    else this.#forget(entry);
+    if (keptUntilMs <= now) return this.#forget(entry);
+    this.#checkAfter(entry, keptUntilMs - now);
+    entry.isEnding = true;
   }
 
   /** While something is open the entry stays, without a timer: a transfer or a change of the Sandbox starts the next check. */
