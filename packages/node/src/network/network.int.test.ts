@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { text } from "node:stream/consumers";
 import type { NetworkPolicy, PodSpec } from "@agent-sandbox/api";
@@ -18,8 +19,17 @@ const serve =
 let box: TestBox;
 let server: ChildProcess | undefined;
 
+/** A run that was killed leaves its link behind, which has the same addresses. */
+async function removeOldLinks(): Promise<void> {
+  const links = await runCommand("ip", ["-o", "-4", "addr", "show", "to", "198.18.77.1"]);
+  for (const [link, pid] of links.matchAll(/\basbt(\d+)\b/g)) {
+    if (!existsSync(`/proc/${pid}`)) await tryCommand("ip", ["link", "del", link]);
+  }
+}
+
 /** A remote host that has no route to the Pod network. */
 async function makeOutside(): Promise<void> {
+  await removeOldLinks();
   const host = `asbt${process.pid}`;
   const lines = [
     `netns add ${outsideName}`,
