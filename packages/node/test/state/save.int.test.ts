@@ -170,7 +170,8 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
     const count = async (): Promise<number> => Number((await box.shell("files", "cat /memory/now")).split(" ")[0]);
     const first = await count();
     while ((await count()) < first + 3) await sleep(20);
-    expect(await box.shell("files", "cat /memory/now")).toMatch(/^\d+ still here$/);
+    // The file is empty for a moment each time that it is written.
+    await expect.poll(() => box.shell("files", "cat /memory/now"), { timeout: 30_000 }).toMatch(/^\d+ still here$/);
     for (const file of ["/log", "/disk/log"]) {
       expect(gapIn((await box.shell("files", `cat ${file}`)).split("\n").map(Number))).toBeUndefined();
     }
