@@ -182,7 +182,7 @@ async function simulateMany(runs: number, options: { fenced: boolean }): Promise
   return bad;
 }
 
-const runs = Number(process.env["FENCE_RUNS"] ?? 300);
+const runs = Number(process.env["PROPERTY_RUNS"] ?? 120);
 
 describe("a controller with caches up to 5 s late and a connection that loses responses", () => {
   test("never acts on a state older than its own last write with the fence", { timeout: 600_000 }, async () => {

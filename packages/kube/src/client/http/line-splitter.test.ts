@@ -29,7 +29,7 @@ describe("LineSplitter", () => {
           .filter((line) => line !== "");
         expect(split(cut(Buffer.from(whole), places))).toEqual(expected);
       }),
-      { numRuns: 500 },
+      { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 150) },
     );
   });
 
