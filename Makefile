@@ -107,8 +107,8 @@ test-release: setup-test ## Install a release in a new Debian 12 and run the fir
 
 # Long variants, not part of `make test`.
 .PHONY: test-unit-long test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-sandboxd-long test-security-long test-state-long
-test-unit-long: setup-test ## The longest simulation and property tests, with 3,000 runs each
-	@PROPERTY_RUNS=3000 vitest run --project unit fence.simulation line-splitter created-fields
+test-unit-long: setup-test ## The longest simulation and property tests, with 1,000 runs each
+	@PROPERTY_RUNS=1000 vitest run --project unit fence.simulation line-splitter created-fields quiet-update decide.properties verbs/watch watch-order
 test-apiserver-fuzz: setup-test ## Ten minutes of random requests to the embedded API server
 	@$(NODE) packages/apiserver/test/fuzz/main.ts --seconds 600
 test-apiserver-crash: setup-test ## Kill the API server 200 times during concurrent writes

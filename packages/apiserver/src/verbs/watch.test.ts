@@ -270,7 +270,7 @@ test.for(["", "labelSelector=on%3D1"])(
           expect(replayed).toEqual(last.objects);
         }
       }),
-      { numRuns: 40 },
+      { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 20) },
     );
   },
 );

@@ -87,6 +87,6 @@ test("every watcher receives the same history in the order of revisions", async 
       // It contains the revision of every write. A write without changes returns the existing revision.
       expect(written.flat().filter((revision) => !revisions.includes(Number(revision)))).toEqual([]);
     }),
-    { numRuns: 60 },
+    { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 30) },
   );
 });

@@ -160,7 +160,7 @@ describe("decide() for any claim", () => {
         expect(decide(seen, freshMemory, given.now)).toEqual(decide(seen, freshMemory, given.now));
         expect(judge(given)).toEqual(judge(given));
       }),
-      { numRuns: 500 },
+      { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 200) },
     );
   });
 
@@ -171,7 +171,7 @@ describe("decide() for any claim", () => {
         for (let pass = 0; pass < 6; pass++) current = step(current).after;
         expect(isAtRest(current, step(current).decision)).toBe(true);
       }),
-      { numRuns: 1_000 },
+      { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 300) },
     );
   });
 
@@ -195,7 +195,7 @@ describe("decide() for any claim", () => {
           current = after;
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 300) },
     );
   });
 
