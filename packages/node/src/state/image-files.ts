@@ -1,9 +1,8 @@
-import { chmod, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { hasCode } from "../errors.ts";
 import { syncFile, writeJson } from "../system/json-file.ts";
-import { StateError } from "./state-error.ts";
 
 /**
  * The files of an image: a folder with `meta.json`, the folder that the runtime wrote, and the content of volumes that are not kept
@@ -82,27 +81,10 @@ export function sizeOf(sums: FileSums): number {
   return Object.values(sums).reduce((total, { bytes }) => total + bytes, 0);
 }
 
-/** Throws `ImageDamaged` unless the files of a checkpoint are as they were written. */
-export async function verifyFiles(image: string, sums: FileSums): Promise<void> {
-  const checkpoint = checkpointFolder(image);
-  const verify = async ([name, sum]: readonly [string, FileSum]): Promise<void> => {
-    const path = join(checkpoint, name);
-    const { size } = await stat(path).catch((cause: unknown) => {
-      throw new StateError("ImageDamaged", `Cannot restore the image: its file ${name} cannot be read`, { cause });
-    });
-    if (size !== sum.bytes) {
-      const why = `its file ${name} has ${size} bytes instead of ${sum.bytes}`;
-      throw new StateError("ImageDamaged", `Cannot restore the image: ${why}`);
-    }
-    if ((await sumOf(path)).crc32 === sum.crc32) return;
-    throw new StateError("ImageDamaged", `Cannot restore the image: the content of its file ${name} has changed`);
-  };
-  await Promise.all(Object.entries(sums).map(verify));
-}
-
 const chunkBytes = 1024 * 1024;
 
-async function sumOf(path: string): Promise<FileSum> {
+/** The size and checksum of one file. */
+export async function sumOf(path: string): Promise<FileSum> {
   await using file = await open(path);
   const chunk = Buffer.allocUnsafe(chunkBytes);
   for (let sum = 0, bytes = 0; ; ) {

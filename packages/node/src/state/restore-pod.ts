@@ -18,12 +18,13 @@ import { findMonitors } from "../runtime/monitor.ts";
 import { readCpuFeatures } from "./cpu-features.ts";
 import { moveVolumesIn, moveVolumesOut } from "./empty-dirs.ts";
 import { hashContainers } from "./hash-containers.ts";
-import { checkpointFolder, verifyFiles } from "./image-files.ts";
+import { checkpointFolder } from "./image-files.ts";
 import { checkPlace, type ImageMeta, readMeta } from "./image-meta.ts";
 import { openSnapshot, placeFiles, type UsableSnapshot } from "./restore-snapshot.ts";
 import { tellSandboxd } from "./sandboxd-lifecycle.ts";
 import { StateError } from "./state-error.ts";
 import type { StoredImage } from "./suspensions.ts";
+import { verifyFiles } from "./verify-image.ts";
 
 /**
  * Restores the containers of a Pod from its image instead of starting them. When this is not possible, the record says why, and
