@@ -5,6 +5,7 @@ import {
   type SuspensionStatus,
   semanticEqual,
   sleepReason,
+  suspensionRefusal,
 } from "@agent-sandbox/api";
 import type { Decision as EngineDecision, EventRecord } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
@@ -20,6 +21,7 @@ import { forgetOldSnapshot, planSleep } from "./sleep-plan.ts";
 import { specProblem } from "./spec-problem.ts";
 import { statesOf } from "./states.ts";
 import { firstStatusWaitMs, statusOf, statusWaitMs } from "./status.ts";
+import { isOverdue } from "./suspension.ts";
 import { volumeClaimStep } from "./volume-claims.ts";
 import { type Since, watchStates } from "./watched.ts";
 
@@ -105,8 +107,11 @@ function keep(seen: Observed, now: number, settings: Settings): Verdict {
   const status = statusOf(findings, now, settings.clusterDomain);
   const before = seen.sandbox.status;
   const waitMs = firstStatusWaitMs(sandbox, status, observed.watched) || statusWaitMs(before, status, observed.watched);
+  // Without the request, only the status keeps the next decision from asking again.
+  const refusesLate =
+    plan.refusal !== undefined && isOverdue(observed) && suspensionRefusal(seen.sandbox) === undefined;
   const reportsFirst =
-    plan.becomesIdle || (deletes(pod) && !semanticEqual(before?.suspension, suspension, ["suspension"]));
+    plan.becomesIdle || refusesLate || (deletes(pod) && !semanticEqual(before?.suspension, suspension, ["suspension"]));
   const verdict = {
     actions: [...volumes.actions, ...(reportsFirst ? [] : pod.actions), ...service.actions],
     status,

@@ -1,4 +1,4 @@
-import type { SandboxSpec, SuspendDepth } from "@agent-sandbox/api";
+import { blueprintChoices, type SandboxSpec, type SuspendDepth } from "@agent-sandbox/api";
 import type { Settings } from "./settings.ts";
 
 const order: readonly SuspendDepth[] = ["Volumes", "Filesystem", "Memory"];
@@ -21,6 +21,11 @@ export function depthWithoutSave({ suspendPolicy }: SandboxSpec, settings: Setti
 
 export function wantsMemory({ suspendPolicy }: SandboxSpec): boolean {
   return suspendPolicy?.depth === "Memory";
+}
+
+/** Whether the policy accepts a lower depth than it wants, when a Pod cannot be saved or restored. */
+export function mayUseLess(spec: SandboxSpec): boolean {
+  return blueprintChoices(spec).suspendFallback === "Allow";
 }
 
 /** The lower of two depths; the second if there is no first. */

@@ -19,7 +19,7 @@ import { recoveryOf } from "./recovery.ts";
 import { isFailedAttempt, restoreRefusal } from "./restoration.ts";
 import { injectionProblem } from "./runtime-injection.ts";
 import type { Settings } from "./settings.ts";
-import { awaitsSave, isSaved, isSaveRequested, type SuspensionStep } from "./suspension.ts";
+import { awaitsSave, isOverdue, isSaved, isSaveRequested, type SuspensionStep, saveLimitMs } from "./suspension.ts";
 
 export interface PodFinding {
   readonly actions: readonly Action[];
@@ -36,7 +36,7 @@ const nothing: PodFinding = { actions: [] };
 export function stopPod({ sandbox }: Observed, found: FoundPod, step?: SuspensionStep): PodFinding {
   switch (found.type) {
     case "owned":
-      return { actions: suspension(sandbox, found.pod, step) };
+      return suspension(sandbox, found.pod, step);
     case "several":
       return { actions: removal(found.pods) };
     case "other":
@@ -47,15 +47,15 @@ export function stopPod({ sandbox }: Observed, found: FoundPod, step?: Suspensio
   }
 }
 
-function suspension(sandbox: Sandbox, pod: Pod, step: SuspensionStep | undefined): Action[] {
+function suspension(sandbox: Sandbox, pod: Pod, step: SuspensionStep | undefined): PodFinding {
   switch (step?.type) {
     case "save":
-      return [saveRequest(pod, String(sandbox.status?.suspension?.epoch ?? 0))];
+      return { actions: [saveRequest(pod, String(sandbox.status?.suspension?.epoch ?? 0))] };
     case "wait":
-      return [];
+      return { actions: [], ...(step.waitMs !== undefined && { waitMs: step.waitMs }) };
     default:
       // What was observed may be old: a Pod that has started to run meanwhile has memory to save.
-      return removal([pod], { locked: wantsMemory(sandbox.spec) && !isSaved(pod) });
+      return { actions: removal([pod], { locked: wantsMemory(sandbox.spec) && !isSaved(pod) }) };
   }
 }
 
@@ -114,7 +114,8 @@ function upkeep(observed: Observed, pod: Pod, settings: Settings): PodFinding {
   const { sandbox } = observed;
   if (isTerminating(pod)) return nothing;
   if (isSaved(pod) || isFailedAttempt(observed, pod)) return { actions: removal([pod]) };
-  if (awaitsSave(pod)) return nothing;
+  if (awaitsSave(pod) && !isOverdue(observed))
+    return { actions: [], waitMs: saveLimitMs - (observed.watched.saving ?? 0) };
   if (isSaveRequested(pod)) return { actions: [saveRequest(pod, null)] };
   const recovery = recoveryOf(pod);
   if (recovery !== undefined) {

@@ -1,5 +1,4 @@
 import {
-  blueprintChoices,
   epochAnnotation,
   findCondition,
   type ImageReference,
@@ -12,7 +11,7 @@ import {
   type Sandbox,
   type SuspensionStatus,
 } from "@agent-sandbox/api";
-import { depthWithoutSave, lowerDepth, type Shortfall, wantsMemory } from "./depth.ts";
+import { depthWithoutSave, lowerDepth, mayUseLess, type Shortfall, wantsMemory } from "./depth.ts";
 import type { Observed } from "./observed.ts";
 import {
   hasSavedMemory,
@@ -53,7 +52,7 @@ export function isRestoring(pod: Pod): boolean {
 export function restoreRefusal(sandbox: Sandbox, pod: Pod): Shortfall | undefined {
   const restore = restoreOf(pod);
   if (restore.type !== "failed" || !isWanted(sandbox, pod, restore.image)) return undefined;
-  const mayFallBack = restore.image.type === "suspension" && mayUseLess(sandbox);
+  const mayFallBack = restore.image.type === "suspension" && mayUseLess(sandbox.spec);
   return mayFallBack ? undefined : { reason: restore.reason, message: restore.message };
 }
 
@@ -111,7 +110,7 @@ export function resumed(
   // A Sandbox that is to sleep keeps the image: the next resume may be able to restore it.
   if (!isAwake) return before;
   if (restore.type === "failed" && restore.image.type === "suspension" && isWanted(sandbox, pod, restore.image)) {
-    if (!mayUseLess(sandbox)) return before;
+    if (!mayUseLess(sandbox.spec)) return before;
     return { ...before, restored: less, reason: restore.reason, message: restore.message };
   }
   if (pod.status?.phase !== "Running") return before;
@@ -124,8 +123,4 @@ export function resumed(
 function epochOf({ metadata }: Pod): number {
   const written = metadata?.annotations?.[epochAnnotation] ?? "";
   return /^\d{1,15}$/.test(written) ? Number(written) : 0;
-}
-
-function mayUseLess({ spec }: Sandbox): boolean {
-  return blueprintChoices(spec).suspendFallback === "Allow";
 }

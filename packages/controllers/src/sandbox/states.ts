@@ -1,8 +1,9 @@
-import { isConditionTrue, sleepReason } from "@agent-sandbox/api";
+import { isConditionTrue, saveAnnotation, sleepReason } from "@agent-sandbox/api";
 import { quietIdentity } from "./idle.ts";
 import { findPod, isTerminating, isUnreportedMember, type Snapshot } from "./observed.ts";
 import { podMetadataPatch } from "./pod-metadata.ts";
 import { recoveryOf } from "./recovery.ts";
+import { awaitsSave } from "./suspension.ts";
 import type { States } from "./watched.ts";
 
 type Subject = Pick<Snapshot, "sandbox" | "pods" | "trackedPod" | "settings">;
@@ -27,6 +28,7 @@ export function statesOf({ sandbox, settings, ...observed }: Subject): States {
     ...(quiet !== undefined && isReady && sleepReason(sandbox) === undefined && { ready: `${uid} ${quiet}` }),
     ...(recoveryOf(pod) !== undefined && { failed: uid }),
     ...(canWait && podMetadataPatch(sandbox, settings, pod) !== undefined && { drift: uid }),
+    ...(awaitsSave(pod) && { saving: `${uid} ${pod.metadata?.annotations?.[saveAnnotation]}` }),
     ...(isScheduled && !isReady && { scheduled: uid }),
   };
 }

@@ -1,5 +1,4 @@
 import {
-  blueprintChoices,
   findCondition,
   formatTime,
   isConditionTrue,
@@ -13,7 +12,7 @@ import {
   savedCondition,
   suspendDepthAnnotation,
 } from "@agent-sandbox/api";
-import { baseDepth, depthWithoutSave, type Shortfall, wantsMemory } from "./depth.ts";
+import { baseDepth, depthWithoutSave, mayUseLess, type Shortfall, wantsMemory } from "./depth.ts";
 import { isTerminating, type Observed } from "./observed.ts";
 import { isRestoring } from "./restoration.ts";
 import type { Settings } from "./settings.ts";
@@ -26,14 +25,20 @@ import type { Settings } from "./settings.ts";
  * - `refuse`: the wanted depth cannot be reached, and the policy allows no lower one: the Sandbox keeps running.
  */
 export type SuspensionStep =
-  | { readonly type: "wait"; readonly for: "Restoring" | "Saving" }
+  | { readonly type: "wait"; readonly for: "Restoring" | "Saving"; readonly waitMs?: number }
   | { readonly type: "save" }
   | { readonly type: "stop"; readonly suspension: SuspensionStatus | undefined }
   | ({ readonly type: "refuse" } & Shortfall);
 
+/**
+ * How long a driver may take to answer. A save may wait behind others: the box saves two Pods at a time, each within ten minutes.
+ * Without a limit, a driver that never answers would keep the Sandbox from being suspended and from being used.
+ */
+export const saveLimitMs: number = 30 * 60_000;
+
 /** How to suspend the Pod of a Sandbox. `suspension` is what its status is to say without this suspension. */
 export function suspensionStep(
-  { sandbox }: Pick<Observed, "sandbox">,
+  { sandbox, watched }: Pick<Observed, "sandbox" | "watched">,
   pod: Pod,
   { suspension, settings, now }: { readonly suspension: SuspensionStatus | undefined; settings: Settings; now: number },
 ): SuspensionStep {
@@ -46,10 +51,11 @@ export function suspensionStep(
   if (isRestoring(pod)) return { type: "wait", for: "Restoring" };
   // Nothing runs in it. If it was to continue earlier state, that state is still there.
   if (pod.status?.phase !== "Running") return isOngoing(suspension) ? { type: "stop", suspension } : record({});
-  const shortfall = shortfallOf(sandbox, pod, settings);
-  if (shortfall !== undefined) return mayUseLess(sandbox) ? record(shortfall) : { type: "refuse", ...shortfall };
+  const shortfall = shortfallOf(sandbox, pod, settings) ?? (isOverdue({ watched }) ? unanswered : undefined);
+  if (shortfall !== undefined) return mayUseLess(sandbox.spec) ? record(shortfall) : { type: "refuse", ...shortfall };
   if (!wantsMemory(sandbox.spec)) return record({});
-  return isSaveRequested(pod) ? { type: "wait", for: "Saving" } : { type: "save" };
+  if (!isSaveRequested(pod)) return { type: "save" };
+  return { type: "wait", for: "Saving", waitMs: saveLimitMs - (watched.saving ?? 0) };
 }
 
 /** The suspension of a Sandbox whose Pod is gone. A Pod that was to be saved may have been deleted by somebody before that. */
@@ -77,6 +83,16 @@ export function isSaved({ status }: Pod): boolean {
 export function isSaveRequested({ metadata }: Pod): boolean {
   return metadata?.annotations?.[saveAnnotation] !== undefined;
 }
+
+/** Whether the driver has not answered the request within the limit. */
+export function isOverdue({ watched }: Pick<Observed, "watched">): boolean {
+  return (watched.saving ?? 0) >= saveLimitMs;
+}
+
+const unanswered: Shortfall = {
+  reason: "SaveFailed",
+  message: `the state driver has not answered within ${saveLimitMs / 60_000} minutes`,
+};
 
 /** Whether a save was requested that the driver is still to answer. Without a driver nobody answers. */
 export function awaitsSave(pod: Pod): boolean {
@@ -129,8 +145,4 @@ function shortfallOf({ spec }: Sandbox, { metadata, status }: Pod, settings: Set
 
 function answered({ reason, message = "" }: { reason?: string; message?: string }, otherwise: string): Shortfall {
   return { reason: isStateReason(reason) ? reason : otherwise, message };
-}
-
-function mayUseLess({ spec }: Sandbox): boolean {
-  return blueprintChoices(spec).suspendFallback === "Allow";
 }

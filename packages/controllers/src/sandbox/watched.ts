@@ -4,9 +4,10 @@
  * - `failed`: the Pod has failed and waits to be replaced.
  * - `drift`: the Pod's metadata differs from its template.
  * - `scheduled`: the Pod has a node and is not ready yet.
+ * - `saving`: the state driver was asked to save the Pod and has not answered.
  * - `unreported`: a pool member whose status has not been written yet.
  */
-export type Aspect = "quiet" | "ready" | "failed" | "drift" | "scheduled" | "unreported";
+export type Aspect = "quiet" | "ready" | "failed" | "drift" | "scheduled" | "saving" | "unreported";
 
 /** The states that hold now, each with an identity: a new identity starts a new state. */
 export type States = Readonly<Partial<Record<Aspect, string>>>;
