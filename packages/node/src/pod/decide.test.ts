@@ -1,80 +1,20 @@
-import type { Pod } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
-import { kubeletBackoff } from "./backoff.ts";
+import {
+  alive,
+  crashed,
+  dead,
+  deleting,
+  ended,
+  observed,
+  podOf,
+  recordOf,
+  run,
+  running,
+  second,
+  started,
+  stopping,
+} from "./decide.test.support.ts";
 import { type Action, decide, type Observed } from "./decide.ts";
-import type { RunState } from "./observed.ts";
-import type { ContainerRecord, PodRecord, Termination } from "./record.ts";
-
-const second = 1000;
-const started = 100 * second;
-const uid = "u-1";
-
-function podOf(over: { metadata?: Pod["metadata"]; spec?: Partial<Pod["spec"]>; status?: Pod["status"] } = {}): Pod {
-  return {
-    metadata: { name: "p", namespace: "n", uid, resourceVersion: "1", ...over.metadata },
-    spec: { containers: [{ name: "main", image: "host" }], ...over.spec },
-    ...(over.status !== undefined && { status: over.status }),
-  };
-}
-
-const recordOf = (main?: ContainerRecord, over: Partial<PodRecord> = {}): PodRecord => ({
-  version: 1,
-  uid,
-  namespace: "n",
-  name: "p",
-  address: "10.0.0.2",
-  startTime: started,
-  prepared: true,
-  sourcesVersion: "",
-  containers: main === undefined ? {} : { main },
-  ...over,
-});
-
-const run = { process: { pid: 7, start: 70 }, monitor: { pid: 6, start: 60 }, startedAt: started, started: true };
-const running: ContainerRecord = { attempt: 0, runtime: "runc", image: "host-1", run };
-const ended = (exitCode: number, over: Partial<Termination> = {}): Termination => ({
-  id: "u-1_main_0",
-  exitCode,
-  reason: exitCode === 0 ? "Completed" : "Error",
-  startedAt: started,
-  finishedAt: started + 5 * second,
-  ...over,
-});
-const crashed: ContainerRecord = {
-  ...running,
-  ended: ended(1),
-  backoff: { delayMs: 10 * second, since: started + 5 * second },
-};
-const alive: RunState = { alive: true };
-const dead = (code: number, outOfMemory = false): RunState => ({
-  alive: false,
-  exit: { code, finishedAt: started + 5 * second, outOfMemory },
-});
-const deleting = { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 30 };
-
-const observed = (pod: Pod | undefined, record?: PodRecord, main?: RunState): Observed => ({
-  pod,
-  record,
-  runs: main === undefined ? {} : { main },
-  hostAddress: "192.0.2.1",
-  rules: {
-    runtimes: ["runc"],
-    allowedRuntimes: ["runc"],
-    defaultRuntime: "runc",
-    ownUsers: [],
-    ownKernels: [],
-    canSave: ["gvisor"],
-    allow: { privileged: false, hostPaths: [], hostUsers: false },
-    backoff: kubeletBackoff,
-  },
-  health: {},
-  tasks: { "pull:main": { state: "done" } },
-  sourcesVersion: "",
-});
-const stopping = (over: object = {}): ContainerRecord => ({
-  ...running,
-  stopping: { since: 10 * second, graceMs: 30 * second, because: "deleted", ...over },
-});
 
 describe("decide(): actions", () => {
   test.for<[string, Observed, number, readonly Action[], number?]>([
@@ -303,158 +243,5 @@ describe("decide(): actions", () => {
 
   test("is deterministic", () => {
     expect(decide(observed(podOf(), recordOf(crashed)), 42)).toEqual(decide(observed(podOf(), recordOf(crashed)), 42));
-  });
-});
-
-describe("decide(): status", () => {
-  const now = Date.UTC(2026, 0, 1);
-  const at = "2026-01-01T00:00:00Z";
-  const conditions = (ready: object, prepared = "True"): object[] => [
-    { type: "PodReadyToStartContainers", status: prepared, lastTransitionTime: at },
-    { type: "Initialized", status: "True", lastTransitionTime: at },
-    { type: "Ready", ...ready, lastTransitionTime: at },
-    { type: "ContainersReady", ...ready, lastTransitionTime: at },
-    { type: "PodScheduled", status: "True", lastTransitionTime: at },
-  ];
-  const notReady = { status: "False", reason: "ContainersNotReady", message: "containers with unready status: [main]" };
-  const place = {
-    hostIP: "192.0.2.1",
-    hostIPs: [{ ip: "192.0.2.1" }],
-    podIP: "10.0.0.2",
-    podIPs: [{ ip: "10.0.0.2" }],
-    startTime: "1970-01-01T00:01:40Z",
-  };
-  const main = {
-    name: "main",
-    image: "host",
-    imageID: "host-1",
-    containerID: "runc://u-1_main_0",
-    restartCount: 0,
-    lastState: {},
-  };
-  const terminated = {
-    exitCode: 1,
-    reason: "Error",
-    startedAt: "1970-01-01T00:01:40Z",
-    finishedAt: "1970-01-01T00:01:45Z",
-    containerID: "runc://u-1_main_0",
-  };
-
-  test("the complete status of a running Pod", () => {
-    expect(decide(observed(podOf(), recordOf(running), alive), now).status).toEqual({
-      phase: "Running",
-      conditions: conditions({ status: "True" }),
-      containerStatuses: [
-        { ...main, ready: true, started: true, state: { running: { startedAt: "1970-01-01T00:01:40Z" } } },
-      ],
-      ...place,
-    });
-  });
-
-  test("a Pod in back-off is Running and not ready", () => {
-    const waiting = recordOf({
-      ...crashed,
-      backoff: { delayMs: 20 * second, since: now },
-      ended: ended(1, { finishedAt: now }),
-    });
-    expect(decide(observed(podOf(), waiting), now).status).toEqual({
-      phase: "Running",
-      conditions: conditions(notReady),
-      containerStatuses: [
-        {
-          ...main,
-          ready: false,
-          started: false,
-          state: {
-            waiting: {
-              reason: "CrashLoopBackOff",
-              message: "back-off 20s restarting failed container=main pod=p_n(u-1)",
-            },
-          },
-          lastState: { terminated: { ...terminated, finishedAt: at } },
-        },
-      ],
-      ...place,
-    });
-  });
-
-  test.for([
-    ["Failed", crashed, { status: "False", reason: "PodFailed" }, terminated],
-    [
-      "Succeeded",
-      { ...running, ended: ended(0) },
-      { status: "False", reason: "PodCompleted" },
-      { ...terminated, exitCode: 0, reason: "Completed" },
-    ],
-  ] as const)("one that is over: %s", ([phase, kept, ready, state]) => {
-    expect(decide(observed(podOf({ spec: { restartPolicy: "Never" } }), recordOf(kept)), now).status).toEqual({
-      phase,
-      conditions: conditions(ready, "False").map((one) =>
-        phase === "Succeeded" && "type" in one && one.type === "Initialized" ? { ...one, reason: "PodCompleted" } : one,
-      ),
-      containerStatuses: [{ ...main, ready: false, started: false, state: { terminated: state } }],
-      ...place,
-    });
-  });
-
-  test("a restarted container shows how its last run ended", () => {
-    const again = recordOf({ ...running, attempt: 1, last: ended(1) });
-    expect(decide(observed(podOf(), again, alive), now).status?.containerStatuses).toEqual([
-      {
-        ...main,
-        containerID: "runc://u-1_main_1",
-        restartCount: 1,
-        ready: true,
-        started: true,
-        state: { running: { startedAt: "1970-01-01T00:01:40Z" } },
-        lastState: { terminated },
-      },
-    ]);
-  });
-
-  test("a Pod with an unsupported field waits with a message that names the field", () => {
-    const decision = decide(observed(podOf({ spec: { hostNetwork: true } })), now);
-    const problem = {
-      reason: "CreateContainerConfigError",
-      message: 'Cannot run Pod "n/p": spec.hostNetwork: true is not supported by this node; supported: false',
-    };
-    expect(decision).toMatchObject({
-      actions: [],
-      problem,
-      status: { phase: "Pending", containerStatuses: [{ state: { waiting: problem } }] },
-    });
-  });
-
-  test("under disk pressure a new Pod waits and a started one continues", () => {
-    const pressure = { reason: "ContainerCreating", message: "The node had condition: [DiskPressure]. " };
-    const waiting = decide({ ...observed(podOf()), pressure }, now);
-    expect(waiting).toMatchObject({
-      actions: [],
-      problem: pressure,
-      status: { phase: "Pending", containerStatuses: [{ state: { waiting: pressure } }] },
-    });
-    expect(waiting.requeueAt).toBeGreaterThan(now);
-    const begun = observed(podOf(), recordOf(running), alive);
-    expect(decide({ ...begun, pressure }, now)).toEqual(decide(begun, now));
-  });
-
-  test("conditions keep their transition time, and conditions of others stay", () => {
-    const earlier = "2025-12-31T00:00:00Z";
-    const status = {
-      conditions: [
-        { type: "Ready", status: "True", lastTransitionTime: earlier },
-        { type: "ContainersReady", status: "False", lastTransitionTime: earlier },
-        { type: "example.com/gate", status: "True", lastTransitionTime: earlier },
-      ],
-    };
-    const reported = decide(observed(podOf({ status }), recordOf(running), alive), now).status?.conditions ?? [];
-    expect(Object.fromEntries(reported.map(({ type, lastTransitionTime }) => [type, lastTransitionTime]))).toEqual({
-      PodReadyToStartContainers: at,
-      Initialized: at,
-      Ready: earlier,
-      ContainersReady: at,
-      PodScheduled: at,
-      "example.com/gate": earlier,
-    });
   });
 });
