@@ -1,6 +1,6 @@
 import { applyMergePatch } from "@agent-sandbox/api";
 import type { Case, ExchangeStep, Step } from "../case.ts";
-import type { KindUnderTest } from "./kinds.ts";
+import type { KindUnderTest } from "./kind-under-test.ts";
 
 const other = "00000000-0000-0000-0000-000000000000";
 
