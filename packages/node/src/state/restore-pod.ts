@@ -21,7 +21,7 @@ import { hashContainers } from "./hash-containers.ts";
 import { checkpointFolder } from "./image-files.ts";
 import { checkPlace, type ImageMeta, readMeta } from "./image-meta.ts";
 import { openSnapshot, placeFiles, type UsableSnapshot } from "./restore-snapshot.ts";
-import { tellSandboxd } from "./sandboxd-lifecycle.ts";
+import { runHooks } from "./sandboxd-lifecycle.ts";
 import { StateError } from "./state-error.ts";
 import type { StoredImage } from "./suspensions.ts";
 import { verifyFiles } from "./verify-image.ts";
@@ -65,13 +65,7 @@ export async function restorePod(effects: Effects, pod: Pod, record: PodRecord):
 async function tellInside(effects: Effects, pod: Pod, record: PodRecord, image: UsableImage): Promise<void> {
   const { client, recordEvent } = effects;
   const event = image.snapshot === undefined ? "after-resume" : "after-fork";
-  try {
-    const report = await tellSandboxd({ client, pod, address: record.address, event });
-    const failures = report?.failures.join("; ") ?? "";
-    if (failures !== "") recordEvent(pod, { type: "Warning", reason: "HookFailed", text: failures });
-  } catch (error) {
-    recordEvent(pod, { type: "Warning", reason: "HookFailed", text: messageOf(error) });
-  }
+  await runHooks({ client, pod, address: record.address, event }, recordEvent);
 }
 
 /** An image that this Pod may use. */

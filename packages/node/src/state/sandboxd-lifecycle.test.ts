@@ -7,7 +7,7 @@ import { createClient } from "@agent-sandbox/kube";
 import { MemoryApiServer } from "@agent-sandbox/kube/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { secrets } from "../resources.ts";
-import { type LifecycleReport, tellSandboxd } from "./sandboxd-lifecycle.ts";
+import { type LifecycleReport, runHooks, tellSandboxd } from "./sandboxd-lifecycle.ts";
 
 const token = "a-token-of-enough-length";
 /** Only this test file uses the address, so the port of sandboxd is free there. */
@@ -124,5 +124,40 @@ describe("the node tells sandboxd about lifecycle events", () => {
     const abort = new AbortController();
     silent.once("connection", () => abort.abort(new Error("the Pod is gone")));
     await expect(tell(pod, abort.signal)).rejects.toThrow("Cannot tell sandboxd");
+  });
+});
+
+describe("hooks of the user", () => {
+  async function events(signal?: AbortSignal): Promise<unknown[]> {
+    const recorded: unknown[] = [];
+    const call = {
+      client: createClient(api),
+      pod,
+      address,
+      event: "before-suspend",
+      ...(signal && { signal }),
+    } as const;
+    await runHooks(call, (_, event) => recorded.push(event));
+    return recorded;
+  }
+
+  test("that fail become one event", async () => {
+    await serve((_, response) => response.end(JSON.stringify({ epoch: 0, failures: ["exit status 1", "no folder"] })));
+    expect(await events()).toEqual([{ type: "Warning", reason: "HookFailed", text: "exit status 1; no folder" }]);
+  });
+
+  test("that succeed are not reported", async () => {
+    await serve((_, response) => response.end('{"epoch":0}'));
+    expect(await events()).toEqual([]);
+  });
+
+  test("do not hold up the Pod when sandboxd answers with an error", async () => {
+    await serve((_, response) => response.writeHead(500).end("broken"));
+    const text = 'Cannot tell sandboxd about "before-suspend": status 500: broken';
+    expect(await events()).toEqual([{ type: "Warning", reason: "HookFailed", text }]);
+  });
+
+  test("end with an error when the caller gives up", async () => {
+    await expect(events(AbortSignal.abort(new Error("the Pod is gone")))).rejects.toThrow("the Pod is gone");
   });
 });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Pod, runtimeRestPort, runtimeTokenKey, runtimeTokenVolume } from "@agent-sandbox/api";
 import { type Client, isReason, type ObjectKey } from "@agent-sandbox/kube";
 import { messageOf, NodeError } from "../errors.ts";
+import type { Effects } from "../pod/effects.ts";
 import { secrets } from "../resources.ts";
 import { connectTcp } from "../system/connect-tcp.ts";
 
@@ -64,6 +65,21 @@ export async function tellSandboxd(call: LifecycleCall): Promise<LifecycleReport
   } catch (cause) {
     const why = timeout.aborted ? `no answer within ${limitMs / 1000} s` : messageOf(cause);
     throw new NodeError("RunContainerError", `Cannot tell sandboxd about "${call.event}": ${why}`, { cause });
+  }
+}
+
+/**
+ * Tells sandboxd about an event that runs a hook of the user. What fails becomes an event of the Pod: hooks hold up neither a
+ * suspension nor a resume. Throws only if the signal is aborted.
+ */
+export async function runHooks(call: LifecycleCall, recordEvent: Effects["recordEvent"]): Promise<void> {
+  const report = (text: string): void => recordEvent(call.pod, { type: "Warning", reason: "HookFailed", text });
+  try {
+    const failures = (await tellSandboxd(call))?.failures ?? [];
+    if (failures.length > 0) report(failures.join("; "));
+  } catch (error) {
+    call.signal?.throwIfAborted();
+    report(messageOf(error));
   }
 }
 

@@ -3,7 +3,6 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import type { Pod } from "@agent-sandbox/api";
-import { messageOf } from "../errors.ts";
 import { diskSpace } from "../image/disk-room.ts";
 import { containerId, podPaths } from "../layout.ts";
 import { cgroupUsage } from "../metrics/cgroup-usage.ts";
@@ -23,7 +22,7 @@ import { copyMemoryVolumes, moveVolumesOut } from "./empty-dirs.ts";
 import { hashContainers } from "./hash-containers.ts";
 import { checkpointFolder, sizeOf, sumFiles } from "./image-files.ts";
 import type { ImageMeta } from "./image-meta.ts";
-import { tellSandboxd } from "./sandboxd-lifecycle.ts";
+import { runHooks } from "./sandboxd-lifecycle.ts";
 import { StateError } from "./state-error.ts";
 
 export interface SaveRequest {
@@ -166,15 +165,8 @@ export async function checkRoom({ cgroups, layout, budget }: Machine, { uid }: P
 /** Runs the sandbox's hook and ends what cannot be restored: sessions and debug containers. */
 async function prepareInside(effects: Effects, { pod, record, signal }: SaveRequest): Promise<void> {
   const { machine, client, recordEvent } = effects;
-  try {
-    const call = { client, pod, address: record.address, event: "before-suspend", signal } as const;
-    const report = await tellSandboxd(call);
-    const failures = report?.failures.join("; ") ?? "";
-    if (failures !== "") recordEvent(pod, { type: "Warning", reason: "HookFailed", text: failures });
-  } catch (error) {
-    if (signal.aborted) throw error;
-    recordEvent(pod, { type: "Warning", reason: "HookFailed", text: messageOf(error) });
-  }
+  const call = { client, pod, address: record.address, event: "before-suspend", signal } as const;
+  await runHooks(call, recordEvent);
   effects.endSessions(record.uid, "the Pod was suspended");
   for (const [name, kept] of Object.entries(record.containers)) {
     if (memberNamed(pod, name)?.role === "ephemeral" && isLive(kept))
