@@ -16,6 +16,13 @@ export class KeyCounts {
     return this.#counts.get(key) ?? 0;
   }
 
+  /** The key with the highest count. */
+  largest(): string | undefined {
+    let [most, found]: [number, string | undefined] = [0, undefined];
+    for (const [key, count] of this.#counts) if (count > most) [most, found] = [count, key];
+    return found;
+  }
+
   /** A negative amount subtracts. */
   add(key: string, amount = 1): void {
     const count = this.of(key) + amount;

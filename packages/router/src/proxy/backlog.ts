@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { KeyCounts } from "@agent-sandbox/kube";
 import { abortStream } from "./stream-end.ts";
 
 /**
@@ -11,17 +12,16 @@ export class Backlog {
   readonly #maxBytes: number;
   /** The queued bytes of each stalled stream when it was last written to, the longest stalled first. */
   readonly #stalled = new Map<Duplex, Queued>();
-  readonly #byNamespace = new Map<string, number>();
+  readonly #byNamespace = new KeyCounts();
   readonly #known = new WeakSet<Duplex>();
   readonly #namespaces = new WeakMap<Duplex, string>();
-  #bytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#byNamespace.total;
   }
 
   /** Bytes written to the stream count towards this namespace from now on. */
@@ -35,24 +35,18 @@ export class Backlog {
     this.#follow(stream);
     const namespace = this.#namespaces.get(stream) ?? "";
     const before = this.#stalled.get(stream);
-    this.#count(before?.namespace ?? namespace, -(before?.bytes ?? 0));
-    this.#count(namespace, stream.writableLength);
+    if (before !== undefined) this.#byNamespace.add(before.namespace, -before.bytes);
+    this.#byNamespace.add(namespace, stream.writableLength);
     this.#stalled.set(stream, { namespace, bytes: stream.writableLength });
-    while (this.#bytes > this.#maxBytes) {
-      const stalled = this.#oldestOf(this.#largest());
+    while (this.bytes > this.#maxBytes) {
+      const stalled = this.#oldestOf(this.#byNamespace.largest());
       if (stalled === undefined) return;
       this.#release(stalled);
       abortStream(stalled);
     }
   }
 
-  #largest(): string {
-    let [most, found] = [-1, ""];
-    for (const [namespace, bytes] of this.#byNamespace) if (bytes > most) [most, found] = [bytes, namespace];
-    return found;
-  }
-
-  #oldestOf(namespace: string): Duplex | undefined {
+  #oldestOf(namespace: string | undefined): Duplex | undefined {
     for (const [stream, queued] of this.#stalled) if (queued.namespace === namespace) return stream;
     return undefined;
   }
@@ -68,15 +62,8 @@ export class Backlog {
   #release(stream: Duplex): void {
     const queued = this.#stalled.get(stream);
     if (queued === undefined) return;
-    this.#count(queued.namespace, -queued.bytes);
+    this.#byNamespace.add(queued.namespace, -queued.bytes);
     this.#stalled.delete(stream);
-  }
-
-  #count(namespace: string, bytes: number): void {
-    this.#bytes += bytes;
-    const left = (this.#byNamespace.get(namespace) ?? 0) + bytes;
-    if (left > 0) this.#byNamespace.set(namespace, left);
-    else this.#byNamespace.delete(namespace);
   }
 }
 

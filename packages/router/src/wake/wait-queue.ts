@@ -1,4 +1,4 @@
-import { FairShare, keyOf } from "@agent-sandbox/kube";
+import { FairShare, KeyCounts, keyOf } from "@agent-sandbox/kube";
 import { RouterError } from "../router-error.ts";
 
 /**
@@ -17,7 +17,7 @@ export const readAheadBytes: number = 64 * 1024;
 /** Counts the waiting requests and enforces the limits. */
 export class WaitQueue {
   readonly #limits: WaitLimits;
-  readonly #bySandbox = new Map<string, number>();
+  readonly #bySandbox = new KeyCounts();
   readonly #requests: FairShare;
   readonly #bytes: FairShare;
 
@@ -35,8 +35,7 @@ export class WaitQueue {
   add(sandbox: { readonly namespace: string; readonly name: string }, bytes: number): Disposable {
     const { namespace } = sandbox;
     const key = keyOf(sandbox);
-    const ofSandbox = this.#bySandbox.get(key) ?? 0;
-    const refusal = this.#refusal(namespace, ofSandbox, bytes);
+    const refusal = this.#refusal(namespace, this.#bySandbox.of(key), bytes);
     if (refusal !== undefined) {
       throw new RouterError("TooManyWaitingRequests", `Too many requests are waiting: ${refusal}`, {
         retryAfterSeconds: 1,
@@ -44,7 +43,7 @@ export class WaitQueue {
     }
     this.#requests.take(namespace);
     this.#bytes.take(namespace, bytes);
-    this.#bySandbox.set(key, ofSandbox + 1);
+    this.#bySandbox.add(key);
     return { [Symbol.dispose]: () => this.#remove(namespace, key, bytes) };
   }
 
@@ -60,8 +59,6 @@ export class WaitQueue {
   #remove(namespace: string, key: string, bytes: number): void {
     this.#requests.giveBack(namespace);
     this.#bytes.giveBack(namespace, bytes);
-    const left = (this.#bySandbox.get(key) ?? 0) - 1;
-    if (left > 0) this.#bySandbox.set(key, left);
-    else this.#bySandbox.delete(key);
+    this.#bySandbox.add(key, -1);
   }
 }
