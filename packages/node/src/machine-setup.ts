@@ -124,7 +124,7 @@ export async function openMachine(
     network,
     users,
     cgroups,
-    ...(await openState(options, layout)),
+    ...(await openState(options, layout, trash)),
     runtimes: runtimes.present,
     defaultRuntime: runtimes.default,
     sharedKernel: sharedKernel(runtimes),
@@ -150,12 +150,13 @@ export async function openMachine(
 async function openState(
   options: MachineOptions,
   layout: Layout,
+  trash: Trash,
 ): Promise<Pick<Machine, "suspensions" | "saves" | "standstill">> {
   const { blocks, bsize } = await statfs(layout.dataDir);
   const settings = await readSettings(options.dataDir);
   const limits = { ...defaultStateLimits(blocks * bsize), ...settings.state, ...options.state };
   return {
-    suspensions: await Suspensions.open(layout, limits),
+    suspensions: await Suspensions.open(layout, limits, (path) => trash.discard(path)),
     saves: new FairLimiter({ total: limits.saves, perKey: limits.saves }),
     standstill: new FairLimiter({ total: Number.POSITIVE_INFINITY, perKey: 1 }),
   };

@@ -32,6 +32,13 @@ import { holderName } from "./members.ts";
 import { placeMounts } from "./place-mounts.ts";
 import type { ContainerRecord, PodRecord, ProcessMark, Run } from "./record.ts";
 
+/** The checkpoint that a container is restored from. */
+export interface Restoration {
+  readonly folder: string;
+  /** An earlier process may have begun to restore the container. */
+  readonly again: boolean;
+}
+
 export interface Creation {
   readonly machine: Machine;
   readonly record: PodRecord;
@@ -41,8 +48,8 @@ export interface Creation {
   readonly again: boolean;
   readonly role: ContainerRole;
   readonly image: Image;
-  /** Restores the container from this folder of a checkpoint instead of starting its command. */
-  readonly restoreFrom?: string | undefined;
+  /** Restores the container instead of starting its command. */
+  readonly restoration?: Restoration | undefined;
   /** The overlay's writable layer. Default: a layer that is deleted with the Pod. */
   readonly layer?: WritableLayer;
   /** Creates the Pod's network if it does not exist. */
@@ -72,7 +79,8 @@ export async function createContainer(creation: Creation): Promise<Run> {
   const writing = writeBundle(creation, paths, runtime);
   await settleAll([creation.network(), writing]);
   const log = logPath(paths, kept.attempt);
-  const { role, restoreFrom } = creation;
+  const { role } = creation;
+  const restoreFrom = creation.restoration?.folder;
   const owner = record.ids && machineId(record.ids, (await writing).process.user.uid);
   const { exitsDir } = layout;
   const pid = await createMonitored({ runtime, id, role, paths, log, exitsDir, io: kept.io, owner, restoreFrom });

@@ -2,7 +2,7 @@ import type { Container, Pod } from "@agent-sandbox/api";
 import { hostImageName } from "../image/image-store.ts";
 import { podPaths } from "../layout.ts";
 import { podResources } from "../oci/resources.ts";
-import { createContainer, nextAttempt, startCreated } from "./create-container.ts";
+import { createContainer, nextAttempt, type Restoration, startCreated } from "./create-container.ts";
 import type { Effects } from "./effects.ts";
 import { holderName } from "./members.ts";
 import { aloneNamespaces } from "./namespaces.ts";
@@ -31,14 +31,14 @@ export async function runHolder(
   effects: Effects,
   pod: Pod,
   record: PodRecord,
-  { attempt, restoreFrom }: { readonly attempt: number; readonly restoreFrom?: string },
+  { attempt, restoration }: { readonly attempt: number; readonly restoration?: Restoration },
 ): Promise<void> {
   const { machine, rules } = effects;
   const image = await machine.images.resolve(hostImageName);
   const before = record.containers[holderName];
   const runtime = runtimeOf(pod, record, rules.defaultRuntime);
-  const again = before?.attempt === attempt && before.ended === undefined;
-  const kept = again ? before : nextAttempt(before, attempt, { runtime, image: image.id });
+  const isSame = before?.attempt === attempt && before.ended === undefined;
+  const kept = isSame ? before : nextAttempt(before, attempt, { runtime, image: image.id });
   const { netnsPath } = podPaths(machine.layout, record.uid);
   const run =
     kept.run ??
@@ -47,10 +47,10 @@ export async function runHolder(
       record,
       name: holderName,
       kept,
-      again,
+      again: restoration?.again ?? isSame,
       image,
       role: "sandbox",
-      restoreFrom,
+      restoration,
       network: () => attachNetwork(machine, record, { runtime, role: "sandbox" }),
       content: () =>
         Promise.resolve({

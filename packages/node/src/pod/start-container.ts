@@ -13,7 +13,14 @@ import { mountsUnder, unmount } from "../system/mounts.ts";
 import type { OpenUsers } from "../users/pod-users.ts";
 import { volumeMounts } from "../volume/volume-mounts.ts";
 import { keptForOf } from "./controlling-sandbox.ts";
-import { type BundleContent, createContainer, nextAttempt, pathsOf, startCreated } from "./create-container.ts";
+import {
+  type BundleContent,
+  createContainer,
+  nextAttempt,
+  pathsOf,
+  type Restoration,
+  startCreated,
+} from "./create-container.ts";
 import { withoutTracing } from "./debug-rights.ts";
 import type { Effects } from "./effects.ts";
 import { type Machine, runtimeNamed } from "./machine.ts";
@@ -33,7 +40,11 @@ export async function startContainer(
   effects: Effects,
   pod: Pod,
   record: PodRecord,
-  { name, attempt, restoreFrom }: { readonly name: string; readonly attempt: number; readonly restoreFrom?: string },
+  {
+    name,
+    attempt,
+    restoration,
+  }: { readonly name: string; readonly attempt: number; readonly restoration?: Restoration },
 ): Promise<void> {
   const { machine, rules, tasks } = effects;
   const runtime = runtimeOf(pod, record, rules.defaultRuntime);
@@ -57,8 +68,8 @@ export async function startContainer(
   if (before?.image !== undefined && before.image !== image.id) await dropRoot(machine, record, name);
   const isBegun = isSame && before.image === image.id && (before.run !== undefined || before.runtime === runtime);
   const kept = isBegun ? before : nextAttempt(before, attempt, fixed);
-  const run =
-    kept.run ?? (await create(effects, { pod, record, member, kept, again: isSame, image, keptFor, restoreFrom }));
+  const again = restoration?.again ?? isSame;
+  const run = kept.run ?? (await create(effects, { pod, record, member, kept, again, image, keptFor, restoration }));
   await startCreated({ machine, record, name, kept }, run);
   tasks.forget(record.uid, pullTask(name));
   effects.recordEvent(pod, { reason: "Started", text: `Started container ${name}`, container: name });
@@ -137,16 +148,16 @@ interface Start {
   readonly again: boolean;
   readonly image: Image;
   readonly keptFor: string;
-  readonly restoreFrom?: string | undefined;
+  readonly restoration?: Restoration | undefined;
 }
 
 async function create(effects: Effects, start: Start) {
-  const { pod, record, member, kept, again, image, keptFor, restoreFrom } = start;
+  const { pod, record, member, kept, again, image, keptFor, restoration } = start;
   const { machine } = effects;
   const { name } = member.container;
   const own = containerPaths(machine.layout, record.uid, name);
   // The Sandbox starts without its saved memory, which is out of date from now on.
-  if (keptFor !== "" && restoreFrom === undefined && record.restore === undefined)
+  if (keptFor !== "" && restoration === undefined && record.restore === undefined)
     await machine.suspensions.retire(keptFor, machine.now());
   const layer = await writableLayer(machine, { keptFor, holder: record.uid }, member.container, { image, own });
   const role = roleIn(pod, member, runtimeNamed(machine, kept.runtime));
@@ -159,7 +170,7 @@ async function create(effects: Effects, start: Start) {
     image,
     layer,
     role,
-    restoreFrom,
+    restoration,
     network: () => attachNetwork(machine, record, { runtime: kept.runtime, role }),
     content: (paths, users) => contentOf(effects, { pod, record, member, kept, image }, { paths, users }),
   });

@@ -1,7 +1,6 @@
 import { chmod, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { hasCode } from "../errors.ts";
 import { syncFile, writeJson } from "../system/json-file.ts";
 
 /**
@@ -52,15 +51,6 @@ export async function commitImage(partial: string, meta: unknown): Promise<strin
   await rename(partial, folder);
   await syncFile(folder);
   return folder;
-}
-
-export async function removeImage(folder: string): Promise<void> {
-  // Renamed first, so that a crash does not leave half an image under the name of a complete one.
-  await rename(folder, `${folder}${partialSuffix}`).catch((error: unknown) => {
-    if (!hasCode(error, "ENOENT", "ENOTEMPTY")) throw error;
-  });
-  await rm(folder, { recursive: true, force: true });
-  await rm(`${folder}${partialSuffix}`, { recursive: true, force: true });
 }
 
 /**

@@ -45,7 +45,7 @@ export async function restorePod(effects: Effects, pod: Pod, record: PodRecord):
       const current = await recordOf(machine, record);
       if (isLive(current.containers[container])) continue;
       if (isInterrupted && (await adopt(effects, pod, current, container))) continue;
-      await restoreContainer(effects, pod, current, { container, image });
+      await restoreContainer(effects, pod, current, { container, image, again: isInterrupted });
     }
     await machine.network.setLink(record.address, "up");
     if (orderOf(pod, image.meta).length > 0) await tellInside(effects, pod, record, image);
@@ -181,13 +181,13 @@ async function restoreContainer(
   effects: Effects,
   pod: Pod,
   record: PodRecord,
-  { container, image }: { readonly container: string; readonly image: UsableImage },
+  { container, image, again }: { readonly container: string; readonly image: UsableImage; readonly again: boolean },
 ): Promise<void> {
   const saved = image.meta.containers[container];
   const attempt = saved?.attempt ?? 0;
-  const restoreFrom = checkpointFolder(image.folder);
-  if (container === holderName) await runHolder(effects, pod, record, { attempt, restoreFrom });
-  else await startContainer(effects, pod, record, { name: container, attempt, restoreFrom });
+  const restoration = { folder: checkpointFolder(image.folder), again };
+  if (container === holderName) await runHolder(effects, pod, record, { attempt, restoration });
+  else await startContainer(effects, pod, record, { name: container, attempt, restoration });
   await keepHistory(effects.machine, record, { container, saved });
 }
 

@@ -4,7 +4,9 @@ import { hasCode } from "../errors.ts";
 import type { Layout } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
-import { beginImage, commitImage, removeImage, removePartials } from "./image-files.ts";
+import { removeTree } from "../system/remove-tree.ts";
+import type { Discard } from "../system/trash.ts";
+import { beginImage, commitImage, removePartials } from "./image-files.ts";
 import { type ImageMeta, readMeta } from "./image-meta.ts";
 import { checkLimits, type ImageUse, type StateLimits } from "./limits.ts";
 import { StateError } from "./state-error.ts";
@@ -35,17 +37,19 @@ export class Suspensions {
   readonly #root: string;
   readonly #unusable: string;
   readonly #limits: StateLimits;
+  readonly #discard: Discard;
   readonly #uses = new Map<string, ImageUse>();
 
-  private constructor(layout: Layout, limits: StateLimits) {
+  private constructor(layout: Layout, limits: StateLimits, discard: Discard) {
     this.#root = join(layout.stateDir, "suspensions");
     this.#unusable = join(layout.stateDir, "unusable");
     this.#limits = limits;
+    this.#discard = discard;
   }
 
   /** Opens the store and removes partial images, which a crash left behind. */
-  static async open(layout: Layout, limits: StateLimits): Promise<Suspensions> {
-    const store = new Suspensions(layout, limits);
+  static async open(layout: Layout, limits: StateLimits, discard: Discard = removeTree): Promise<Suspensions> {
+    const store = new Suspensions(layout, limits, discard);
     for (const sandboxUid of await namesIn(store.#root)) {
       await removePartials(join(store.#root, sandboxUid));
       for (const epoch of await store.#epochsOf(sandboxUid)) {
@@ -105,7 +109,7 @@ export class Suspensions {
   }
 
   async remove(key: SuspensionKey): Promise<void> {
-    await removeImage(this.folderOf(key));
+    await this.#discard(this.folderOf(key));
     this.#uses.delete(nameOf(key));
   }
 
@@ -136,7 +140,7 @@ export class Suspensions {
     const gone = existing === undefined ? [] : found.filter((uid) => !existing.has(uid));
     for (const sandboxUid of gone) {
       for (const epoch of await this.#epochsOf(sandboxUid)) await this.remove({ sandboxUid, epoch });
-      await removeImage(join(this.#root, sandboxUid));
+      await this.#discard(join(this.#root, sandboxUid));
     }
     return gone;
   }
@@ -144,7 +148,7 @@ export class Suspensions {
   async #limitUnusable(now: number): Promise<void> {
     const names = (await namesIn(this.#unusable)).toSorted((a, b) => Number.parseInt(b, 10) - Number.parseInt(a, 10));
     const old = names.filter((name, index) => index >= mostUnusable || Number.parseInt(name, 10) < now - unusableForMs);
-    for (const name of old) await removeImage(join(this.#unusable, name));
+    for (const name of old) await this.#discard(join(this.#unusable, name));
   }
 
   async #epochsOf(sandboxUid: string): Promise<number[]> {
