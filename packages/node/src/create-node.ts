@@ -70,7 +70,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const room = (): ReturnType<typeof readRoom> => readRoom(machine.layout.dataDir);
   const images = (): ReturnType<Images["list"]> => machine.images.list();
   const registration = starting.use(new Registration({ client, facts, images, room, events, log, now: machine.now }));
-  const { podStreams, exec } = openStreams(starting, {
+  const { podStreams, endSessions } = openStreams(starting, {
     machine,
     uidOf: (namespace, name) => controller.uidOf(namespace, name),
     disk: () => controller.disk,
@@ -78,7 +78,6 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const run: Effects["run"] = (place, command, signal) => runInContainer(podStreams, place, command, signal);
   const dial: Effects["dial"] = (place, port) => podStreams.portForward({ ...place, port });
   const { address: hostAddress } = facts;
-  const endSessions: Effects["endSessions"] = (uid, reason) => exec.endSessions(uid, reason);
   const { workers = 8 } = options;
   const controller = starting.use(
     new PodController({ machine, client, nodeName, hostAddress, run, dial, endSessions, log, workers }),
@@ -124,7 +123,7 @@ function warningsOf({ sharedKernel, budgetProblems, network }: Machine): string[
 function openStreams(
   owner: AsyncDisposableStack,
   options: StreamOptions & { readonly disk: () => DiskUsage },
-): { readonly podStreams: Required<PodStreams>; readonly exec: Exec } {
+): { readonly podStreams: Required<PodStreams>; readonly endSessions: Effects["endSessions"] } {
   const exec = owner.use(new Exec(options));
   const logs = owner.use(new Logs(options));
   const ports = owner.use(new PortForward(options));
@@ -135,7 +134,10 @@ function openStreams(
     portForward: (request) => ports.portForward(request),
     metrics: (path) => nodeMetrics({ machine: options.machine, disk: options.disk() }, path),
   };
-  return { podStreams, exec };
+  const endSessions: Effects["endSessions"] = (uid, reason) => {
+    for (const sessions of [exec, logs]) sessions.endSessions(uid, reason);
+  };
+  return { podStreams, endSessions };
 }
 
 /** Ends all Pods of a stopped node and removes everything that it created on this machine. */

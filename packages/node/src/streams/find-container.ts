@@ -1,5 +1,6 @@
 import { type ContainerPlace, KubeError, type PodPlace } from "@agent-sandbox/kube";
 import type { Machine } from "../pod/machine.ts";
+import { isBeingSaved } from "../pod/plan-save.ts";
 import type { ContainerRecord, PodRecord } from "../pod/record.ts";
 
 export interface StreamOptions {
@@ -12,6 +13,7 @@ export interface FoundContainer {
   readonly uid: string;
   readonly name: string;
   readonly kept: ContainerRecord;
+  readonly isBeingSaved: boolean;
 }
 
 /** The error message begins with `Cannot <action> Pod "ns/name"`. */
@@ -30,10 +32,11 @@ export async function findContainer(
   place: ContainerPlace,
   action: string,
 ): Promise<FoundContainer> {
-  const { uid, containers, defaultContainer = "" } = await findPod(options, place, action);
+  const record = await findPod(options, place, action);
+  const { uid, containers, defaultContainer = "" } = record;
   const name = place.container ?? defaultContainer;
   const kept = Object.hasOwn(containers, name) ? containers[name] : undefined;
-  if (kept !== undefined) return { uid, name, kept };
+  if (kept !== undefined) return { uid, name, kept, isBeingSaved: isBeingSaved(record) };
   throw new KubeError(
     "BadRequest",
     `Cannot ${action} Pod "${place.namespace}/${place.pod}": container "${name}" has not been created`,

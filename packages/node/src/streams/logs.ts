@@ -11,10 +11,18 @@ import { LogOutput } from "./log-output.ts";
 /** The limit of readers on the node, shared between namespaces. A follower costs a file and two inotify watches. */
 const mostReaders = 1000;
 
+/** A client that is attached to a container. */
+interface Attached {
+  readonly uid: string;
+  /** Ends the session. Its client gets an error with the reason. */
+  readonly end: (reason: string) => void;
+}
+
 /** Serves the log files that the containers' monitors write. */
 export class Logs implements Disposable {
   readonly #options: StreamOptions;
   readonly #readers = new Set<AbortController>();
+  readonly #attached = new Set<Attached>();
   readonly #share = new FairShare(mostReaders);
 
   constructor(options: StreamOptions) {
@@ -47,6 +55,9 @@ export class Logs implements Disposable {
     if (found.kept.run === undefined || found.kept.ended !== undefined) {
       throw new KubeError("BadRequest", `Cannot attach to Pod "${name}": container "${found.name}" is not running`);
     }
+    if (found.isBeingSaved) {
+      throw new KubeError("BadRequest", `Cannot attach to Pod "${name}": it is being suspended`);
+    }
     const { stdin = false, tty = false } = found.kept.io ?? {};
     const lacks = request.stdin && !stdin ? "standard input" : request.tty && !tty ? "terminal" : undefined;
     if (lacks !== undefined) {
@@ -69,21 +80,48 @@ export class Logs implements Disposable {
     // Open the input only after the output is followed, so that no response to the input is missed.
     await Promise.race([begun.promise, done]);
     const input = request.stdin ? openInput(bundle) : noInput();
+    const kill = (): void => {
+      input.destroy();
+      stop();
+    };
     return {
       ...outputs,
       stdin: input,
       resize: (columns, rows) => {
         if (tty) resizeTerminal(bundle, columns, rows);
       },
-      exit: done.then(() => {
-        input.destroy();
-        return { code: 0 };
-      }),
-      kill: () => {
-        input.destroy();
-        stop();
+      exit: this.#exitOf(
+        done.then(() => input.destroy()),
+        { uid: found.uid, kill },
+      ),
+      kill,
+    };
+  }
+
+  /** Ends the sessions of clients that are attached to a Pod. */
+  endSessions(uid: string, reason: string): void {
+    for (const attached of this.#attached) if (attached.uid === uid) attached.end(reason);
+  }
+
+  /** The result of a session whose output is `done`. */
+  #exitOf(done: Promise<unknown>, { uid, kill }: { uid: string; kill: () => void }): Promise<{ code: number }> {
+    let ended: string | undefined;
+    const attached: Attached = {
+      uid,
+      end: (reason) => {
+        ended ??= reason;
+        kill();
       },
     };
+    this.#attached.add(attached);
+    const exit = done.then(() => {
+      this.#attached.delete(attached);
+      if (ended !== undefined) throw new KubeError("Gone", `The session has ended: ${ended}`);
+      return { code: 0 };
+    });
+    // A client that has disconnected does not await it.
+    exit.catch(() => undefined);
+    return exit;
   }
 
   [Symbol.dispose](): void {

@@ -194,21 +194,27 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
     expect(box.api.read("probed")?.status?.containerStatuses?.[0]).toMatchObject({ restartCount: 0, ready: true });
   });
 
-  test("a session that is open during the save ends with the reason", async () => {
-    const sandbox = await makeSandbox(box, "session", {});
+  test("sessions that are open during the save end with the reason", async () => {
+    const main = { name: "main", image: "host", command: ["cat"], stdin: true, tty: true };
+    const sandbox = await makeSandbox(box, "session", { containers: [main] });
     await sandbox.start();
-    const session = await box.node.podStreams.exec({
-      namespace,
-      pod: "session",
-      command: ["sleep", "1000"],
-      tty: false,
-      stdin: false,
+    const place = { namespace, pod: "session" };
+    const { podStreams } = box.node;
+    const sessions = await Promise.all([
+      podStreams.exec({ ...place, command: ["sleep", "1000"], tty: false, stdin: false }),
+      podStreams.exec({ ...place, command: ["cat"], tty: true, stdin: true }),
+      podStreams.attach({ ...place, tty: false, stdin: false }),
+      podStreams.attach({ ...place, tty: true, stdin: true }),
+    ]);
+    const ended = sessions.map(async ({ stdout, stderr, exit }) => {
+      stdout.resume();
+      stderr.resume();
+      return String(await exit.catch((error: unknown) => error));
     });
-    session.stdout.resume();
-    session.stderr.resume();
-    const ended = session.exit.catch((error: unknown) => error);
     expect(answerOf(await sandbox.save(), "agents.x-k8s.io/Saved")).toBe("True");
-    expect(String(await ended)).toContain("The session has ended: the Pod was suspended");
+    const reason = expect.stringContaining("The session has ended: the Pod was suspended") as string;
+    expect(await Promise.all(ended)).toEqual([reason, reason, reason, reason]);
+    await expect(podStreams.attach({ ...place, tty: true, stdin: true })).rejects.toThrow("it is being suspended");
   });
 
   test("a runtime that cannot save says so, and the Pod continues", async () => {
