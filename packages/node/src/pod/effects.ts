@@ -29,7 +29,7 @@ export interface Effects {
   readonly tasks: Tasks;
   readonly sources: Sources;
   readonly recordEvent: (pod: Pod, event: PodEvent) => void;
-  /** Ends the exec sessions of a Pod. Their clients get the reason. */
+  /** Ends the exec and attach sessions of a Pod. Their clients get the reason. */
   readonly endSessions: (uid: string, reason: string) => void;
   /** Connects to a port inside the Pod's network namespace, as `port-forward` does. */
   readonly dial: (place: PodPlace, port: number) => Promise<Duplex>;

@@ -24,7 +24,7 @@ export async function performState(effects: Effects, action: StateAction, observ
     case "fail-save":
       return failSave(effects, podOf(observed), record, action);
     case "abandon-save":
-      return abandonSave(effects, record);
+      return abandonSave(effects, podOf(observed), record);
     case "forget-save":
       return forgetSave(effects.machine, record);
     case "end-saved":

@@ -1,4 +1,5 @@
 import type { Pod, StateReason } from "@agent-sandbox/api";
+import { runHooks } from "../state/sandboxd-lifecycle.ts";
 import { savePod, undoSave } from "../state/save-pod.ts";
 import type { Effects } from "./effects.ts";
 import type { Machine } from "./machine.ts";
@@ -26,24 +27,37 @@ export async function recordSaved(
 
 /** Continues a Pod that could not be saved. */
 export async function failSave(
-  { machine, tasks, recordEvent }: Effects,
+  effects: Effects,
   pod: Pod,
   record: PodRecord,
   failure: { readonly epoch: number; readonly reason: StateReason; readonly message: string },
 ): Promise<void> {
+  const { machine, tasks, recordEvent } = effects;
   const { epoch, reason, message } = failure;
-  await undoSave(machine, record, epoch);
+  await undo(effects, pod, record, epoch);
   await machine.records.write({ ...record, save: { step: "failed", epoch, reason, message } });
   tasks.forget(record.uid, saveTask(epoch));
   recordEvent(pod, { type: "Warning", reason, text: message });
 }
 
 /** Continues a Pod whose save is no longer wanted. */
-export async function abandonSave({ machine, tasks }: Effects, record: PodRecord): Promise<void> {
+export async function abandonSave(effects: Effects, pod: Pod, record: PodRecord): Promise<void> {
+  const { machine, tasks } = effects;
   const epoch = record.save?.epoch ?? 0;
   await tasks.end(record.uid, saveTask(epoch));
-  await undoSave(machine, record, epoch);
+  await undo(effects, pod, record, epoch);
   await forgetSave(machine, record);
+}
+
+/** Continues a Pod, and lets the sandbox undo what its hook `before-suspend` did. sandboxd knows whether that hook has run. */
+async function undo(effects: Effects, pod: Pod, record: PodRecord, epoch: number): Promise<void> {
+  const { machine, client, recordEvent } = effects;
+  const call = { client, pod, address: record.address, event: "after-resume" } as const;
+  // A snapshot that is being taken of the Pod has paused it, and continues it.
+  await machine.standstill.run(record.uid, async () => {
+    await undoSave(machine, record, epoch);
+    if (pod.metadata?.deletionTimestamp === undefined) await runHooks(call, recordEvent);
+  });
 }
 
 export async function forgetSave(machine: Machine, record: PodRecord): Promise<void> {

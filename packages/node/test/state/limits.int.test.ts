@@ -22,11 +22,39 @@ const withMemory = (mebibytes: number) => ({
   ],
 });
 
+/** Answers lifecycle events as sandboxd does, and logs them. Uses much memory. */
+const daemon = `
+import http.server, os
+filled = os.urandom(50 << 20)
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        print(self.path, flush=True)
+        self.send_response(200); self.end_headers()
+        failures = b'["exit status 1"]' if "after-resume" in self.path else b"[]"
+        self.wfile.write(b'{"epoch": 0, "expired": false, "failures": %b}' % failures)
+http.server.ThreadingHTTPServer(("", 8080), Handler).serve_forever()
+`;
+
+const withHooks = {
+  containers: [
+    {
+      name: "main",
+      image: "host",
+      command: ["python3", "-c", daemon],
+      readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
+      volumeMounts: [{ name: "agent-sandbox-token", mountPath: "/token" }],
+    },
+  ],
+  volumes: [{ name: "agent-sandbox-token", secret: { secretName: "token" } }],
+};
+
 describe.skipIf(cannotRun)("limits of saved memory", () => {
   let box: TestBox;
   /** A small filesystem in memory, with the data folder. */
   let disk: string;
   let dataDir: string;
+  /** The lifecycle events of the last Pod that was not saved. */
+  let hooks: string[];
 
   beforeAll(async () => {
     disk = await mkdtemp(join(tmpdir(), "node-int-"));
@@ -49,6 +77,7 @@ describe.skipIf(cannotRun)("limits of saved memory", () => {
     await box.api.until(name, isReady);
     expect(await box.shell(name, "echo here")).toBe("here");
     expect(await imagesIn(box, sandbox.uid)).toEqual([]);
+    hooks = (await box.log(name)).split("\n").filter((line) => line.startsWith("/v1/lifecycle/"));
     await sandbox.remove();
     return conditionOf(refused, "agents.x-k8s.io/Saved")?.message ?? "";
   }
@@ -78,8 +107,11 @@ describe.skipIf(cannotRun)("limits of saved memory", () => {
     await made.remove();
   });
 
-  test("an image that is too large is refused after its size is known", async () => {
-    expect(await expectRefusal("large", withMemory(50))).toMatch(/bytes/);
+  test("an image that is too large is refused after its size is known, and the hooks of both sides run", async () => {
+    await box.putSecret("token", { token: "abc" });
+    expect(await expectRefusal("large", withHooks)).toMatch(/bytes/);
+    expect(hooks).toEqual(["/v1/lifecycle/before-suspend", "/v1/lifecycle/after-resume"]);
+    expect(box.events("large")).toContain("HookFailed: exit status 1");
   });
 
   test("a full store is refused", async () => {
