@@ -6,7 +6,7 @@ import { namesIn } from "../system/folders.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
 import { removeTree } from "../system/remove-tree.ts";
 import type { Discard } from "../system/trash.ts";
-import { beginImage, commitImage, removePartials } from "./image-files.ts";
+import { beginImage, commitImage, partialSuffix, removePartials } from "./image-files.ts";
 import { type ImageMeta, readMeta } from "./image-meta.ts";
 import { checkLimits, type ImageUse, type StateLimits } from "./limits.ts";
 import { StateError } from "./state-error.ts";
@@ -108,8 +108,10 @@ export class Suspensions {
     await rm(join(this.folderOf(key), userFile), { force: true });
   }
 
+  /** Removes an image, complete or partial. */
   async remove(key: SuspensionKey): Promise<void> {
-    await this.#discard(this.folderOf(key));
+    const folder = this.folderOf(key);
+    for (const path of [folder, `${folder}${partialSuffix}`]) await this.#discard(path);
     this.#uses.delete(nameOf(key));
   }
 
