@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sandboxCalls } from "../../packages/node/src/runtime/runsc-checkpoints.ts";
 import { mountsUnder, unmount } from "../../packages/node/src/system/mounts.ts";
 import { whyNoBox } from "../e2e/box.ts";
 
@@ -14,7 +15,7 @@ if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 
 const counter = "i=0; while :; do i=$((i+1)); echo $i; sleep 0.02; done";
 
-/** Facts about gVisor that the node relies on when it saves a Pod. They may change with the version of gVisor. */
+/** Facts about gVisor and its control protocol that the node relies on when it saves a Pod. They may change with the version of gVisor. */
 describe.skipIf(reason !== undefined)("gVisor's checkpoints", () => {
   let folder: string;
   let out: string;
@@ -57,18 +58,41 @@ describe.skipIf(reason !== undefined)("gVisor's checkpoints", () => {
 
   test("a paused sandbox stays paused after its checkpoint, and its restored copy continues", async () => {
     const bundle = `--bundle=${folder}/bundle`;
-    const image = `--image-path=${folder}/image`;
+    const image = join(folder, "image");
+    await mkdir(image);
     await call("run", "--detach", bundle, "one");
     await countsOn(5);
-    await call("pause", "one");
+    const calls = sandboxCalls(join(folder, "run"));
+    await calls.pause("one");
     const paused = numbers().length;
-    await call("checkpoint", "--leave-running", "--exclude-committed-zero-pages", image, "one");
+    await calls.save("one", image);
     expect(numbers()).toHaveLength(paused);
     await call("delete", "--force", "one");
-    await call("restore", "--detach", "--background", bundle, image, "one");
+    await call("restore", "--detach", "--background", bundle, `--image-path=${image}`, "one");
     await countsOn(paused + 5);
     await call("delete", "--force", "one");
     const seen = numbers();
     expect(seen).toEqual(seen.map((_, index) => index + 1));
+  });
+
+  test("each process of the node knows whether a sandbox is paused, and pauses and continues it once", async () => {
+    await call("run", "--detach", `--bundle=${folder}/bundle`, "two");
+    const [first, second] = [sandboxCalls(join(folder, "run")), sandboxCalls(join(folder, "run"))];
+    const answers = async (): Promise<boolean[]> => [await first.isPaused("two"), await second.isPaused("two")];
+    expect(await answers()).toEqual([false, false]);
+    await second.resume("two");
+    await first.pause("two");
+    await first.pause("two");
+    expect(await answers()).toEqual([true, true]);
+    await second.pause("two");
+    await second.resume("two");
+    await second.resume("two");
+    const before = numbers().length;
+    await countsOn(before + 5);
+    expect(await second.isPaused("two")).toBe(false);
+    await call("delete", "--force", "two");
+    await expect(second.pause("two")).rejects.toThrow("it is not running");
+    await second.resume("two");
+    expect(await second.isPaused("two")).toBe(false);
   });
 });

@@ -1,32 +1,103 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { closeSync, createReadStream, readSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { runCommand, tryCommand } from "../system/run-command.ts";
-import type { Checkpoints, RuntimeBuild, RuntimeCommand } from "./oci-runtime.ts";
-import { callRuntime, isGone } from "./runtime-call.ts";
+import { runCommand } from "../system/run-command.ts";
+import { openPipe } from "../system/unix-message.ts";
+import type { Checkpoints, RuntimeBuild } from "./oci-runtime.ts";
+import { type ControlCall, callSandbox, SandboxGone } from "./sandbox-control.ts";
 
 /** A gigabyte takes about a second to write, and the disk may be busy. */
 const saveTimeoutMs = 10 * 60_000;
+/** A sandbox stands still when the last of its processes has left the kernel of the sandbox. */
+const callTimeoutMs = 30_000;
+
+export interface SandboxCalls extends Pick<Checkpoints, "pause" | "isPaused" | "resume" | "save"> {
+  /** Called when a sandbox was removed. */
+  readonly forget: (id: string) => void;
+}
 
 /**
- * A checkpoint with `--leave-running` of a paused sandbox leaves it paused, so nothing in it can change after it was saved. A
+ * Pauses, continues and saves sandboxes through their control sockets in the folder `root`. gVisor counts pauses, and ends a
+ * sandbox that is continued without having been paused. So each pause is remembered, and a sandbox is asked whether it stands still
+ * if an earlier process of the node may have paused it.
+ *
+ * A checkpoint of a paused sandbox leaves it paused, so nothing in it can change after it was saved. A
  * sandbox that was paused when it was saved runs when it is restored. gVisor compares the specifications of the containers
  * before it restores them: arguments, mounts without their sources, users, capabilities, seccomp, kinds of namespaces. It
  * takes hostname and environment from the new specification, and kills processes that `runsc exec` had started.
  */
-export function checkpointCalls(command: RuntimeCommand): Pick<Checkpoints, "pause" | "isPaused" | "resume" | "save"> {
+export function sandboxCalls(root: string): SandboxCalls {
+  const paused = new Set<string>();
+  const call = (id: string, method: string, more: Partial<ControlCall> = {}): Promise<void> =>
+    callSandbox({ socket: join(root, `runsc-${id}.sock`), method, timeoutMs: callTimeoutMs, ...more });
+  const isPaused = async (id: string): Promise<boolean> => paused.has(id) || (await standsStill(id, call));
   return {
-    pause: (id) => callRuntime(command, ["pause", id], /in state paused/),
-    isPaused: async (id) => {
-      const { stdout } = await tryCommand(command.program, [...command.args, "state", id]);
-      return /"status": *"paused"/.test(stdout);
+    isPaused: (id) => isPaused(id).catch(ifGone(false)),
+    pause: async (id) => {
+      if (await isPaused(id)) return;
+      await call(id, "containerManager.Pause");
+      paused.add(id);
     },
-    resume: (id) => callRuntime(command, ["resume", id], new RegExp(`in state running|${isGone.source}`, "i")),
-    save: (id, folder) => {
-      const options = ["--leave-running", "--exclude-committed-zero-pages", "--image-path", folder];
-      return callRuntime(command, ["checkpoint", ...options, id], /(?!)/, { timeoutMs: saveTimeoutMs });
+    resume: async (id) => {
+      if (!(await isPaused(id).catch(ifGone(false)))) return;
+      await call(id, "containerManager.Resume").catch(ifGone(undefined));
+      paused.delete(id);
     },
+    save: (id, folder) => save(folder, (more) => call(id, "containerManager.Checkpoint", more)),
+    forget: (id) => paused.delete(id),
   };
+}
+
+function ifGone<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof SandboxGone) return value;
+    throw error;
+  };
+}
+
+/** The file of the sandbox's kernel, of its memory map and of its memory, in the order in which gVisor expects them. */
+const imageFiles = ["checkpoint.img", "pages_meta.img", "pages.img"];
+
+const saveOptions = {
+  metadata: { compression: "none" },
+  app_mf_exclude_committed_zero_pages: true,
+  have_pages_file: true,
+  // Without this the sandbox ends when it is saved, even if the disk is full.
+  Resume: true,
+};
+
+async function save(folder: string, call: (more: Partial<ControlCall>) => Promise<void>): Promise<void> {
+  const files: FileHandle[] = [];
+  try {
+    for (const name of imageFiles) files.push(await open(join(folder, name), "wx+", 0o600));
+    await call({ argument: saveOptions, descriptors: files.map(({ fd }) => fd), timeoutMs: saveTimeoutMs });
+  } finally {
+    await Promise.all(files.map((file) => file.close()));
+  }
+}
+
+type Call = (id: string, method: string, more: Partial<ControlCall>) => Promise<void>;
+
+const statusBytes = 4096;
+
+/**
+ * Whether a sandbox stands still. A paused process of gVisor is neither running nor sleeping nor stopped by a signal: its state is "D",
+ * which a running one has only while it starts another program.
+ */
+async function standsStill(id: string, call: Call): Promise<boolean> {
+  const pipe = openPipe();
+  try {
+    const argument = { container_id: id, path: "/proc/1/status", offset: 0, size: statusBytes };
+    await call(id, "Fs.Read", { argument, descriptors: [pipe.writing] });
+    const status = Buffer.alloc(statusBytes);
+    const length = readSync(pipe.reading, status);
+    return /^State:\s*D/m.test(status.toString("latin1", 0, length));
+  } finally {
+    closeSync(pipe.reading);
+    closeSync(pipe.writing);
+  }
 }
 
 /** Reads the program once: it has the size of a small image. */

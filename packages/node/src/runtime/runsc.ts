@@ -8,7 +8,7 @@ import type { ExecArguments, ExecCommand, OciRuntime, RuntimeBuild, RuntimeComma
 import { keepTmpOnRoot } from "./root-tmp.ts";
 import { runDetached } from "./run-detached.ts";
 import type { RuntimeProgram } from "./runc.ts";
-import { buildOf, checkpointCalls } from "./runsc-checkpoints.ts";
+import { buildOf, sandboxCalls } from "./runsc-checkpoints.ts";
 import { callRuntime, deleteContainer, isGone } from "./runtime-call.ts";
 import { dialSandbox } from "./sandbox-dial.ts";
 import { descendantsOf, parseProcesses } from "./sandbox-processes.ts";
@@ -93,6 +93,7 @@ export interface RunscProgram extends RuntimeProgram {
 export function runscRuntime({ name, program, args, root, unshare, canSave }: RunscProgram): OciRuntime {
   const globalArgs = [`--root=${root}`, ...options, ...(canSave ? [keepConnections] : []), ...args];
   let build: Promise<RuntimeBuild> | undefined;
+  const calls = sandboxCalls(root);
   const command = { program, args: globalArgs };
   const words = [program, ...globalArgs];
   const scripted = (script: string, ...first: readonly string[]): RuntimeCommand => {
@@ -116,7 +117,10 @@ export function runscRuntime({ name, program, args, root, unshare, canSave }: Ru
     runCommand: scripted('exec "$@"'),
     start: async () => undefined,
     kill: (id, signal) => callRuntime(command, ["kill", id, signal], isGone),
-    remove: (id) => deleteContainer(command, id),
+    remove: async (id) => {
+      await deleteContainer(command, id);
+      calls.forget(id);
+    },
     list: async () => (await namesIn(root)).flatMap(idOfState),
     execCommand: (request) => execCommand(command, request),
     endExec: async (id, folder) => {
@@ -134,7 +138,7 @@ export function runscRuntime({ name, program, args, root, unshare, canSave }: Ru
     dial: (id, port) => dialSandbox(command, { id, port, folder: root }),
     ...(canSave && {
       checkpoints: {
-        ...checkpointCalls(command),
+        ...calls,
         restoreCommand: (role, folder) =>
           role === "member"
             ? { program: "/bin/sh", args: ["-c", restoreMember, "sh", folder, String(words.length), ...words] }

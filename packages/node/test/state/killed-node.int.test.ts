@@ -53,8 +53,8 @@ const isWithoutGap = (numbers: readonly number[]): boolean => numbers.every((one
 describe.skipIf(cannotRun)("a node that is killed while it saves or restores a Pod", { concurrent: true }, () => {
   test.for([
     { at: "do save", afterMs: 0 },
-    { at: "do save", afterMs: 100 },
-    { at: "do save", afterMs: 200 },
+    { at: "do save", afterMs: 20 },
+    { at: "do save", afterMs: 60 },
     { at: "do record-saved", afterMs: 0 },
     { at: "do end-saved", afterMs: 5 },
   ])("killed $afterMs ms after $at, the next start completes the image, and nothing is lost", (kill) =>
