@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/textproto"
+	"net/url"
 	"os"
 	"strings"
 	"syscall"
@@ -20,6 +21,7 @@ type executed struct {
 	Stdout       string
 	Stderr       string
 	ExitCode     int    `json:"exit_code"`
+	TimedOut     bool   `json:"timed_out"`
 	StdoutBase64 string `json:"stdout_base64"`
 }
 
@@ -89,8 +91,9 @@ func TestLegacyBadBodies(t *testing.T) {
 	}
 	b.do(request{method: "POST", url: b.legacy + "/download/x"}).want(t, 405, `{"detail":"Method Not Allowed"}`)
 	b.get(b.legacy+"/nothing").want(t, 404, `{"detail":"Not Found"}`)
-	if got := b.get(b.legacy + "/list"); got.status != 307 || got.header.Get("Location") != "/list/" {
-		t.Errorf("/list gives %d to %q", got.status, got.header.Get("Location"))
+	b.get(b.legacy+"/download").want(t, 404, `{"message":"File not found"}`)
+	for _, path := range []string{"/exists", "/exists/"} {
+		b.get(b.legacy+path).want(t, 200, `{"path":".","exists":true}`)
 	}
 }
 
@@ -98,8 +101,8 @@ func TestLegacyBadBodies(t *testing.T) {
 func TestLegacyBinaryOutput(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})
-	result := decode[executed](t, b.execute(`printf 'a\377b'`))
-	if result.Stdout != "a\uFFFDb" || result.StdoutBase64 != "Yf9i" || result.ExitCode != 0 {
+	result := decode[executed](t, b.execute(`printf 'a\377\376b\342\202'`))
+	if result.Stdout != "a\uFFFD\uFFFDb\uFFFD\uFFFD" || result.StdoutBase64 != "Yf/+YuKC" || result.ExitCode != 0 {
 		t.Errorf("got %+v", result)
 	}
 }
@@ -110,17 +113,21 @@ func TestLegacyTimeLimits(t *testing.T) {
 	command := `sh -c "echo partial; setsid sleep 300 & echo $! > pid; sleep 300"`
 	for name, post := range map[string]func() answer{
 		"the operator's limit": func() answer { return b.execute(command) },
-		"the caller's limit": func() answer {
-			return b.post(b.legacy+"/execute", map[string]any{"command": command, "timeout_seconds": 0.2})
-		},
 		"the header's limit": func() answer {
 			return b.do(request{method: "POST", url: b.legacy + "/execute", body: strings.NewReader(`{"command":"sleep 300"}`), header: map[string]string{"X-Sandbox-Timeout": "0.2"}})
 		},
 	} {
 		got := post()
 		result := decode[executed](t, got)
-		if result.ExitCode != 1 || !strings.Contains(result.Stderr, "timed out") || result.Stdout != "" || got.header.Get("X-Sandbox-Exec-Error") != "timeout" {
+		if result.ExitCode != 1 || !result.TimedOut || !strings.Contains(result.Stderr, "timed out") || result.Stdout != "" || got.header.Get("X-Sandbox-Exec-Error") != "timeout" {
 			t.Errorf("%s: %s", name, got.body)
+		}
+	}
+	// A client that asks for a limit gets the output so far, whichever limit ended the command.
+	for _, seconds := range []float64{0.2, 300} {
+		got := b.post(b.legacy+"/execute", map[string]any{"command": command, "timeout_seconds": seconds})
+		if got.body != `{"stdout":"partial\n","stderr":"","exit_code":124,"timed_out":true}` || got.header.Get("X-Sandbox-Exec-Error") != "timeout" {
+			t.Errorf("timeout_seconds %v: %s", seconds, got.body)
 		}
 	}
 	wantDead(t, []int{number(t, b.read("pid"))})
@@ -199,7 +206,7 @@ func TestLegacyFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.get(b.legacy+"/list/in").want(t, 200, `[{"name":"report.csv","size":10,"type":"file","mod_time":1787000000.25}]`)
-	for _, path := range []string{"/list/", "/list/."} {
+	for _, path := range []string{"/list", "/list/", "/list/.", "/list/%2F"} {
 		if got := b.get(b.legacy + path); !strings.Contains(got.body, `"name":"in"`) || !strings.Contains(got.body, `"type":"directory"`) {
 			t.Errorf("%s gives %s", path, got.body)
 		}
@@ -225,7 +232,14 @@ func TestLegacyFiles(t *testing.T) {
 	b.get(b.legacy+"/download/none").want(t, 404, `{"message":"File not found"}`)
 	b.get(b.legacy+"/list/in/report.csv").want(t, 404, `{"message":"Path is not a directory"}`)
 	b.get(b.legacy+"/list/none").want(t, 404, `{"message":"Path is not a directory"}`)
-	b.upload("file", "../evil", "x").want(t, 403, `{"message":"Access denied"}`)
+	for _, outside := range []string{"../evil", "/../evil", "//../evil", "in/../../evil", "/in/../../evil", ".."} {
+		b.upload("file", outside, "x").want(t, 403, `{"message":"Access denied"}`)
+		for _, route := range []string{"/download/", "/list/", "/exists/"} {
+			b.get(b.legacy+route+url.PathEscape(outside)).want(t, 403, `{"message":"Access denied"}`)
+		}
+	}
+	b.upload("file", "/in/slash", "x").wantStatus(t, 200)
+	b.get(b.legacy+"/download/in%2Fslash").want(t, 200, "x")
 	b.upload("other", "x", "x").wantStatus(t, 422)
 	b.upload("file", "", "x").wantStatus(t, 422)
 	if got := b.upload("file", "in", "x"); got.status != 500 || !strings.HasPrefix(got.body, `{"message":"File upload failed: `) {

@@ -215,11 +215,11 @@ func TestContextsKeepTheirVariables(t *testing.T) {
 	for language, c := range map[string]struct{ define, use, fail, loop, wait, binary string }{
 		"python": {
 			define: "x = 41\nprint('é' * 50000, end='')", use: "x + 1", fail: "undefined_name", loop: "while True: pass",
-			wait: "import asyncio\nawait asyncio.sleep(0.01)\nx", binary: "import subprocess; subprocess.run(['printf', 'child']); x",
+			wait: "import asyncio\nawait asyncio.sleep(0.01)\nx", binary: `import subprocess; subprocess.run(['printf', 'child\\377\\376\\342\\202']); x`,
 		},
 		"javascript": {
 			define: "const x = 41; process.stdout.write('é'.repeat(50000))&&undefined", use: "x + 1", fail: "undefinedName", loop: "while (true);",
-			wait: "const y = await Promise.resolve(x); y", binary: "require('child_process').spawnSync('printf', ['child'], {stdio: 'inherit'}); x",
+			wait: "const y = await Promise.resolve(x); y", binary: `require('child_process').spawnSync('printf', ['child\\377\\376\\342\\202'], {stdio: 'inherit'}); x`,
 		},
 	} {
 		t.Run(language, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestContextsKeepTheirVariables(t *testing.T) {
 			if got := s.run(c.wait, 0); got.Error != nil || len(got.Results) != 1 || got.Results[0]["text/plain"] != "41" {
 				t.Errorf("waiting gives %+v %+v", got, got.Error)
 			}
-			if got := s.run(c.binary, 0); got.Stdout != "child" {
+			if got := s.run(c.binary, 0); got.Stdout != "child"+strings.Repeat("\uFFFD", 4) {
 				t.Errorf("a child's output gives %+v %+v", got, got.Error)
 			}
 			b.do(request{method: "DELETE", url: s.url}).want(t, 204, "")

@@ -98,6 +98,8 @@ type execution struct {
 	failed  error
 	emitted uint64
 	over    bool
+	// partial is the incomplete character at the end of the output of each stream.
+	partial [2][]byte
 	// changed is closed and replaced when emitted or over change.
 	changed chan struct{}
 }
@@ -153,7 +155,12 @@ func (e *execution) follow(ctx context.Context) error {
 		if event.Type == "error" && ctx.Err() != nil {
 			event.Name, event.Message = "TimeoutError", context.Cause(ctx).Error()
 		}
-		e.update(func() { e.send(event) })
+		e.update(func() {
+			if event.Type == "end" {
+				e.sendPartial()
+			}
+			e.send(event)
+		})
 		if event.Type == "end" {
 			return nil
 		}
@@ -167,22 +174,32 @@ func (e *execution) lost(ctx context.Context) error {
 	return ErrEnded
 }
 
+// sendPartial emits characters that the code did not complete, as replacement characters.
+func (e *execution) sendPartial() {
+	for stream, data := range e.partial {
+		if len(data) > 0 {
+			e.send(Event{Type: kindOf(process.Stream(stream)), Text: string(data)})
+		}
+	}
+}
+
+func kindOf(stream process.Stream) string {
+	if stream == process.Stderr {
+		return "stderr"
+	}
+	return "stdout"
+}
+
 func (e *execution) pumpOutput(ctx context.Context) {
-	var partial [2][]byte
 	for {
 		piece, err := e.reader.Next(ctx, 64<<10)
 		if err != nil {
 			e.update(func() { e.emitted = ended - 1 })
 			return
 		}
-		text := wholeText(&partial[piece.Stream], piece.Data)
-		kind := "stdout"
-		if piece.Stream == process.Stderr {
-			kind = "stderr"
-		}
 		e.update(func() {
-			if text != "" {
-				e.send(Event{Type: kind, Text: text})
+			if text := wholeText(&e.partial[piece.Stream], piece.Data); text != "" {
+				e.send(Event{Type: kindOf(piece.Stream), Text: text})
 			}
 			e.emitted = piece.Next
 		})

@@ -29,11 +29,16 @@ const (
 // failureHeader distinguishes a command that could not run from one that exited with 1.
 const failureHeader = "X-Sandbox-Exec-Error"
 
+// timeoutExitCode is the exit code of timeout(1), which clients of the runtime use as well.
+const timeoutExitCode = 124
+
 // result is the response of /execute.
 type result struct {
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
 	ExitCode int    `json:"exit_code"`
+	// TimedOut is set if the command was killed because of its time limit.
+	TimedOut bool `json:"timed_out,omitempty"`
 	// The exact bytes, if they are not valid UTF-8.
 	StdoutBase64 string `json:"stdout_base64,omitempty"`
 	StderrBase64 string `json:"stderr_base64,omitempty"`
@@ -60,7 +65,7 @@ func (h *Handler) execute(w http.ResponseWriter, r *http.Request, _ string) {
 	answer := make(chan result, 1)
 	go func() {
 		result, err := h.executed.Do(r.Context(), requestKey(r, command), func(ctx context.Context) result {
-			return h.run(ctx, command.text, limit)
+			return h.run(ctx, command, limit)
 		})
 		if err != nil {
 			result = failed("cancelled", err)
@@ -119,14 +124,14 @@ func timeLimit(command command, header string) time.Duration {
 	return usualLimit
 }
 
-func (h *Handler) run(ctx context.Context, line string, limit time.Duration) result {
+func (h *Handler) run(ctx context.Context, command command, limit time.Duration) result {
 	select {
 	case h.commands <- struct{}{}:
 		defer func() { <-h.commands }()
 	case <-ctx.Done():
 		return failed("cancelled", context.Cause(ctx))
 	}
-	words, err := splitWords(line)
+	words, err := splitWords(command.text)
 	if err != nil {
 		return failed("invalid-command", err)
 	}
@@ -147,7 +152,17 @@ func (h *Handler) run(ctx context.Context, line string, limit time.Duration) res
 		return failed("cancelled", err)
 	}
 	<-p.Done()
-	return finished(p, output, limit)
+	if exit, _ := p.Exit(); exit.TimedOut && command.timeout == 0 {
+		return expired(p, limit)
+	}
+	return finished(p, output)
+}
+
+// expired is the result for clients that did not ask for a limit. The first runtime returns no output.
+func expired(p *process.Process, limit time.Duration) result {
+	answer := failed("timeout", runtimeError(fmt.Sprintf("Command %q timed out after %v seconds", strings.Join(p.Argv, " "), limit.Seconds())))
+	answer.TimedOut = true
+	return answer
 }
 
 func startFailure(err error) string {
@@ -168,25 +183,25 @@ func startFailure(err error) string {
 	return "internal"
 }
 
-func finished(p *process.Process, output process.Output, limit time.Duration) result {
+func finished(p *process.Process, output process.Output) result {
 	exit, _ := p.Exit()
-	if exit.TimedOut {
-		return failed("timeout", runtimeError(fmt.Sprintf("Command %q timed out after %v seconds", strings.Join(p.Argv, " "), limit.Seconds())))
+	answer := result{ExitCode: exit.Code}
+	switch {
+	case exit.TimedOut:
+		answer.ExitCode, answer.TimedOut, answer.failure = timeoutExitCode, true, "timeout"
+	case exit.Signal != 0:
+		answer.ExitCode = -int(exit.Signal)
 	}
-	code := exit.Code
-	if exit.Signal != 0 {
-		code = -int(exit.Signal)
-	}
-	answer := result{ExitCode: code}
 	answer.Stdout, answer.StdoutBase64 = text(output.Stdout)
 	answer.Stderr, answer.StderrBase64 = text(output.Stderr)
 	return answer
 }
 
-// text returns bytes as text. If they are not valid UTF-8, it also returns them in base64.
+// text returns bytes as text. If they are not valid UTF-8, it also returns them in base64. The JSON encoder writes each
+// invalid byte as one replacement character.
 func text(data []byte) (readable, exact string) {
 	if utf8.Valid(data) {
 		return string(data), ""
 	}
-	return strings.ToValidUTF8(string(data), "\uFFFD"), base64.StdEncoding.EncodeToString(data)
+	return string(data), base64.StdEncoding.EncodeToString(data)
 }

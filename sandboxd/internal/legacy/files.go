@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -16,9 +17,9 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/files"
 )
 
-// locate resolves a path below the base directory.
+// locate resolves a path below the base directory. Leading slashes are removed first, so that "/../x" is refused like "../x".
 func (h *Handler) locate(name string, how confine.Lookup) (*confine.Root, *confine.Entry, error) {
-	rel, err := confine.Join(name)
+	rel, err := confine.Join(strings.TrimLeft(name, "/"))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -65,12 +65,9 @@ var exact = map[string]struct {
 	method string
 	serve  route
 }{
-	"/":         {"GET", (*Handler).health},
-	"/execute":  {"POST", (*Handler).execute},
-	"/upload":   {"POST", (*Handler).upload},
-	"/download": {"GET", addSlash},
-	"/list":     {"GET", addSlash},
-	"/exists":   {"GET", addSlash},
+	"/":        {"GET", (*Handler).health},
+	"/execute": {"POST", (*Handler).execute},
+	"/upload":  {"POST", (*Handler).upload},
 }
 
 var byPath = map[string]route{
@@ -84,12 +81,11 @@ func match(url string) (method string, serve route, path string) {
 		return found.method, found.serve, ""
 	}
 	kind, path, _ := strings.Cut(strings.TrimPrefix(url, "/"), "/")
+	if path == "" {
+		// HTTP clients remove "." from the end of a URL, and some refuse the redirect that adds the slash again.
+		path = "."
+	}
 	return "GET", byPath[kind], path
-}
-
-func addSlash(_ *Handler, w http.ResponseWriter, r *http.Request, _ string) {
-	w.Header().Set("Location", r.URL.Path+"/")
-	w.WriteHeader(http.StatusTemporaryRedirect)
 }
 
 func (h *Handler) health(w http.ResponseWriter, _ *http.Request, _ string) {
