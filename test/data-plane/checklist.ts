@@ -23,7 +23,7 @@ export const checklist = {
     "download returns files only",
     "list returns the base for an empty path and a dot",
     "list refuses a path that is not a directory",
-    "list without a slash is redirected",
+    "a missing path means the base directory, without a redirect",
     "exists returns the path",
     "no path leaves the base directory",
     "unknown methods and routes get 405 and 404",
