@@ -100,6 +100,8 @@ export interface Checkpoints {
   resume(id: string): Promise<void>;
   /** Writes the state of a paused sandbox to an existing empty folder. The sandbox stays paused. */
   save(id: string, folder: string): Promise<void>;
+  /** Sends a signal to all processes of one container at the same time. Does nothing for a container that has ended. */
+  signalAll(id: string, signal: "STOP" | "CONT"): Promise<void>;
   /**
    * The counterpart of `createCommand` with which the monitor restores a container from a folder that `save` wrote. The sandbox
    * runs when the last of its containers is restored.

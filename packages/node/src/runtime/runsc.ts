@@ -139,6 +139,7 @@ export function runscRuntime({ name, program, args, root, unshare, canSave }: Ru
     ...(canSave && {
       checkpoints: {
         ...calls,
+        signalAll: (id, signal) => callRuntime(command, ["kill", "--all", id, signal], isGone),
         restoreCommand: (role, folder) =>
           role === "member"
             ? { program: "/bin/sh", args: ["-c", restoreMember, "sh", folder, String(words.length), ...words] }

@@ -23,6 +23,7 @@ import { checkPlace, type ImageMeta, readMeta } from "./image-meta.ts";
 import { openSnapshot, placeFiles, type UsableSnapshot } from "./restore-snapshot.ts";
 import { runHooks } from "./sandboxd-lifecycle.ts";
 import { StateError } from "./state-error.ts";
+import { containersToStop, continueProcesses } from "./stop-processes.ts";
 import type { StoredImage } from "./suspensions.ts";
 import { verifyFiles } from "./verify-image.ts";
 
@@ -63,9 +64,11 @@ export async function restorePod(effects: Effects, pod: Pod, record: PodRecord):
 
 /** Lets the sandbox refresh its identity and run its hook. The Pod is not ready before that. */
 async function tellInside(effects: Effects, pod: Pod, record: PodRecord, image: UsableImage): Promise<void> {
-  const { client, recordEvent } = effects;
+  const { client, recordEvent, machine } = effects;
   const event = image.snapshot === undefined ? "after-resume" : "after-fork";
   await runHooks({ client, pod, address: record.address, event }, recordEvent);
+  if (image.snapshot === undefined) return;
+  await continueProcesses(machine, containersToStop(machine, pod, await recordOf(machine, record)));
 }
 
 /** An image that this Pod may use. */

@@ -83,6 +83,11 @@ export async function runHooks(call: LifecycleCall, recordEvent: Effects["record
   }
 }
 
+/** Whether the first container of the Pod runs sandboxd. */
+export function runsSandboxd(pod: Pod): boolean {
+  return runtimeSecret(pod) !== undefined;
+}
+
 /** The Secret with the token of sandboxd, or undefined for a Pod without sandboxd. */
 function runtimeSecret({ metadata, spec }: Pod): ObjectKey | undefined {
   const mounts = spec?.containers[0]?.volumeMounts ?? [];

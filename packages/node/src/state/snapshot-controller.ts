@@ -19,6 +19,7 @@ import { snapshotQuota } from "./snapshot-quota.ts";
 import { findSource } from "./snapshot-source.ts";
 import { type SnapshotStore, type StoredSnapshot, snapshotFolder } from "./snapshot-store.ts";
 import { StateError } from "./state-error.ts";
+import { continueProcesses } from "./stop-processes.ts";
 import { copySuspended } from "./suspended-snapshot.ts";
 import { resumePod, takeSnapshot } from "./take-snapshot.ts";
 
@@ -181,7 +182,11 @@ async function isRestorable(machine: Machine, { uid, depth }: StoredSnapshot): P
 /** Continues Pods that a crash left paused in the middle of a capture, and removes the partial snapshots. */
 export async function endInterruptedCaptures(machine: Pick<Machine, "runtimes" | "snapshots">): Promise<void> {
   for (const [uid, intent] of await machine.snapshots.interrupted()) {
-    if (intent !== undefined) await resumePod(machine, intent.runtime, intent.paused);
+    if (intent !== undefined) {
+      const { runtime, paused, stopped = [] } = intent;
+      await resumePod(machine, runtime, paused);
+      await continueProcesses(machine, { runtime, ids: stopped });
+    }
     await machine.snapshots.abandon(uid);
   }
 }

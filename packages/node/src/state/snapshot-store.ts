@@ -42,6 +42,8 @@ export interface CaptureIntent {
   readonly runtime: string;
   /** The containers that are paused, by their ids in the runtime. */
   readonly paused: readonly string[];
+  /** The containers whose processes are stopped before that. */
+  readonly stopped?: readonly string[];
 }
 
 export function snapshotsFolder({ stateDir }: Pick<Layout, "stateDir">): string {

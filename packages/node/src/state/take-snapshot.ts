@@ -28,6 +28,7 @@ import {
 } from "./snapshot-store.ts";
 import { type CapturedVolume, volumesToCapture } from "./snapshot-volumes.ts";
 import { StateError } from "./state-error.ts";
+import { checkStopped, containersToStop, continueProcesses, stopProcesses } from "./stop-processes.ts";
 
 export interface Capture {
   readonly machine: Machine;
@@ -57,7 +58,7 @@ export async function takeSnapshot(capture: Capture): Promise<StoredSnapshot> {
   const volumes = volumesToCapture(capture.pod, capture.sandbox, record, capture.snapshot.spec);
   try {
     const folder = await store.begin(uid, intentOf(capture));
-    const pauseMs = await standingStill(capture, () => captureInto(folder, capture, volumes));
+    const pauseMs = await standingStill(capture, depth, () => captureInto(folder, capture, volumes));
     if (depth === "Memory") await describe(folder, capture);
     else await rm(checkpointFolder(folder), { recursive: true, force: true });
     await syncTree(folder);
@@ -92,8 +93,9 @@ function liveIds({ uid, containers }: PodRecord): string[] {
   );
 }
 
-function intentOf({ machine, record }: Capture): CaptureIntent {
-  return { podUid: record.uid, runtime: runtimeNameOf(record), paused: pausedIds(machine, record) };
+function intentOf({ machine, pod, record }: Capture): CaptureIntent {
+  const { ids: stopped } = containersToStop(machine, pod, record);
+  return { podUid: record.uid, runtime: runtimeNameOf(record), paused: pausedIds(machine, record), stopped };
 }
 
 /** What is paused: the sandbox as a whole, by its first container, or each container. */
@@ -103,17 +105,21 @@ function pausedIds(machine: Machine, record: PodRecord): string[] {
 }
 
 /** Runs `work` while no process of the Pod runs. Returns for how many milliseconds they stood still. */
-async function standingStill(capture: Capture, work: () => Promise<void>): Promise<number> {
+async function standingStill(capture: Capture, depth: SnapshotDepth, work: () => Promise<void>): Promise<number> {
   const { machine, client, pod, record } = capture;
   const tell = { client, pod, address: record.address };
+  const others = containersToStop(machine, pod, record);
   const from = performance.now();
   // First inside: a fork comes up with stopped processes, which continue when its identity is refreshed.
   const report = await tellSandboxd({ ...tell, event: "before-snapshot" });
   try {
+    await stopProcesses(machine, others);
     await pause(machine, record);
+    if (depth === "Memory") checkStopped(report, from);
     await work();
   } finally {
     await resumePod(machine, runtimeNameOf(record), pausedIds(machine, record));
+    await continueProcesses(machine, others);
     if (report !== undefined) await tellSandboxd({ ...tell, event: "after-snapshot" });
   }
   return Math.ceil(performance.now() - from);

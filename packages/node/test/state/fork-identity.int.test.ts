@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cannotRun } from "../../src/testing/runtimes.ts";
+import { openTestBox, soon, type TestBox } from "../../src/testing/test-box.ts";
+import { answerOf } from "./saved-pods.ts";
+import { bareSandbox, failureOf, takeSnapshot } from "./snapshots.ts";
+
+/** Answers lifecycle events as sandboxd does. Its hook takes a second. If told to, it cannot stop a process. */
+const daemon = `
+import http.server, json, os, time
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        if self.path.endswith("after-fork"):
+            time.sleep(1)
+            open("/shared/renewed", "w").write("renewed")
+        stops = self.path.endswith("before-snapshot") and os.path.exists("/shared/unstoppable")
+        failures = ["cannot stop 1 processes"] if stops else []
+        self.send_response(200); self.end_headers()
+        self.wfile.write(json.dumps({"epoch": 0, "expired": False, "failures": failures}).encode())
+http.server.ThreadingHTTPServer(("", 8080), Handler).serve_forever()
+`;
+
+/** Says again and again whether the hook has run, in two processes. */
+const loop = "while :; do cat /shared/renewed 2>/dev/null || echo old; echo; sleep 0.02; done";
+
+const shared = { name: "shared", mountPath: "/shared" };
+const spec = {
+  containers: [
+    {
+      name: "main",
+      image: "host",
+      command: ["python3", "-c", daemon],
+      readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
+      volumeMounts: [shared, { name: "agent-sandbox-token", mountPath: "/token" }],
+    },
+    { name: "side", image: "host", command: ["sh", "-c", `(${loop}) & ${loop}`], volumeMounts: [shared] },
+  ],
+  volumes: [
+    { name: "shared", emptyDir: {} },
+    { name: "agent-sandbox-token", secret: { secretName: "token" } },
+  ],
+};
+
+describe.skipIf(cannotRun)("forks of a Pod with sandboxd and another container", () => {
+  let box: TestBox;
+  beforeAll(async () => {
+    box = await openTestBox();
+    await box.putSecret("token", { token: "abc" });
+  });
+  afterAll(() => box[Symbol.asyncDispose]());
+
+  const said = async (pod: string): Promise<string[]> =>
+    (await box.log(pod, "side")).split("\n").filter((line) => line !== "");
+
+  test("no process of any container continues before the fork has its identity", async () => {
+    const source = await bareSandbox(box, "source", { spec });
+    await source.start();
+    const snapshot = await takeSnapshot(box, "first", "source");
+    expect(failureOf(snapshot)).toBeUndefined();
+    const before = (await said("source")).length;
+    await expect.poll(async () => (await said("source")).length, soon).toBeGreaterThan(before + 4);
+
+    const fork = await bareSandbox(box, "fork", { spec, restoreFrom: { snapshotRef: { name: "first" } } });
+    expect(answerOf(await fork.restore(snapshot.metadata.uid ?? ""), "PodRestored")).toBe("True");
+    await expect.poll(async () => (await said("fork")).length, soon).toBeGreaterThan(4);
+    // Each process may have looked for the file right before it was stopped.
+    expect((await said("fork")).filter((line) => line === "old").length).toBeLessThanOrEqual(2);
+    expect(await said("source")).not.toContain("renewed");
+  });
+
+  test("there is no snapshot if a process cannot be stopped, and the source continues", async () => {
+    await box.shell("source", "touch /shared/unstoppable");
+    const snapshot = await takeSnapshot(box, "second", "source");
+    expect(failureOf(snapshot)).toBe("SaveFailed");
+    const failed = snapshot.status?.conditions?.find(({ type }) => type === "Failed");
+    expect(failed?.message).toContain("cannot stop 1 processes");
+    const before = (await said("source")).length;
+    await expect.poll(async () => (await said("source")).length, soon).toBeGreaterThan(before + 4);
+  });
+});
