@@ -1,6 +1,6 @@
 import type { Sandbox, SandboxClaimSpec, SandboxTemplateSpec } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
-import { boundTo, claimOf, memberNamed, templateOf } from "../extensions.test.support.ts";
+import { boundTo, claimOf, memberNamed, readyStatus, templateOf } from "../extensions.test.support.ts";
 import { actionsOf, judge, readyOf, type Scene } from "./claim.test.support.ts";
 
 function made(scene: Scene): Sandbox {
@@ -250,6 +250,14 @@ describe("a claim with a snapshot", () => {
     const member = memberNamed("a", { template: golden });
     expect(actionsOf(judge({ claim, templates: [golden], sandboxes: [member] }))).toEqual(["adopt a"]);
     expect(actionsOf(judge({ claim: claimOf(), templates: [golden], sandboxes: [member] }))).toEqual(["adopt a"]);
+  });
+
+  test("takes no member of an earlier snapshot of the same name (STATE-30)", () => {
+    const restoredFrom = { name: "golden", uid: "old" };
+    const member = memberNamed("a", { template: golden, status: { ...readyStatus, suspension: { restoredFrom } } });
+    const scene = { claim, templates: [golden], sandboxes: [member] };
+    expect(actionsOf(judge({ ...scene, snapshotUid: "old" }))).toEqual(["adopt a"]);
+    expect(actionsOf(judge({ ...scene, snapshotUid: "new" }))).not.toContain("adopt a");
   });
 
   test("takes no member that was made before the template named the snapshot (STATE-26)", () => {

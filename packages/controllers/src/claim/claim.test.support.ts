@@ -20,6 +20,8 @@ function cacheOf<T extends KubeObject>(objects: readonly T[]): Informer<T> {
 }
 
 export interface Scene {
+  /** The UID of the snapshot that the template names. */
+  readonly snapshotUid?: string;
   readonly claim?: SandboxClaim;
   readonly sandboxes?: readonly Sandbox[];
   readonly pools?: readonly SandboxWarmPool[];
@@ -47,6 +49,7 @@ export function placeOf(scene: Scene, reservations: Reservations = new Reservati
     pools: cacheOf(pools),
     templates: cacheOf(templates),
     policies: cacheOf(policies),
+    snapshots: { uidFor: () => scene.snapshotUid },
   };
   return { caches, reservations };
 }

@@ -21,6 +21,7 @@ import type { ControllerContext } from "../controller-context.ts";
 import type { Tracing } from "../pass-trace.ts";
 import { clockAheadMs, decideByServerClock } from "../server-clock.ts";
 import { networkPolicies } from "../template/network-policies.ts";
+import { TemplateSnapshots } from "../template/template-snapshots.ts";
 import { ignoreConflict, writeStatus } from "../write-status.ts";
 import { defaultLabelDomains } from "./additional-metadata.ts";
 import { decide } from "./decide.ts";
@@ -60,6 +61,7 @@ function openCaches(informers: Informers, scope: Scope): ClaimCaches {
     pools: informers.get(sandboxWarmPools, scope),
     templates: informers.get(sandboxTemplates, scope),
     policies: informers.get(networkPolicies, scope),
+    snapshots: new TemplateSnapshots(informers, scope),
   };
 }
 

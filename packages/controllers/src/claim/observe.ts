@@ -13,6 +13,7 @@ import {
 import { type Index, type Informer, keyOf } from "@agent-sandbox/kube";
 import { type Blueprint, understand } from "../template/blueprint.ts";
 import { policyNameOf } from "../template/network-policies.ts";
+import type { TemplateSnapshots } from "../template/template-snapshots.ts";
 import { errorSeen, type Problem } from "./problem.ts";
 
 /** A Sandbox with the template it was created from. */
@@ -71,6 +72,7 @@ export interface ClaimCaches {
   readonly pools: Informer<SandboxWarmPool>;
   readonly templates: Informer<SandboxTemplate>;
   readonly policies: Informer<NetworkPolicy>;
+  readonly snapshots: Pick<TemplateSnapshots, "uidFor">;
 }
 
 /** Indexes Sandboxes by the claim that controls them. */

@@ -60,7 +60,8 @@ export function withReservation(
   { reservations, caches }: Pick<ClaimPorts, "reservations" | "caches">,
 ): Observed {
   const { pool, blueprint } = observed;
-  const isCurrent = (member: Sandbox): boolean => blueprint !== undefined && !isStale(member, blueprint);
+  const snapshotUid = caches.snapshots.uidFor(blueprint);
+  const isCurrent = (member: Sandbox): boolean => blueprint !== undefined && !isStale(member, blueprint, snapshotUid);
   const reserved = reservations.reserve(request, isCurrent);
   const reservation: Reservation =
     reserved.type === "member" ? { type: "member", member: stamp(reserved.sandbox, pool, caches) } : reserved;

@@ -1,6 +1,7 @@
 import {
   nameHash,
   type Sandbox,
+  type SandboxTemplate,
   type SandboxWarmPool,
   type SandboxWarmPoolStatus,
   sandboxes,
@@ -22,6 +23,7 @@ import {
 } from "@agent-sandbox/kube";
 import { changesSpec } from "../changes-spec.ts";
 import type { ControllerContext } from "../controller-context.ts";
+import { TemplateSnapshots } from "../template/template-snapshots.ts";
 import { ignoreConflict, writeStatus } from "../write-status.ts";
 import { type Action, decide, type PoolMemory } from "./decide.ts";
 import { facetsOf, indexMembers } from "./members.ts";
@@ -51,7 +53,8 @@ export function startWarmPoolController(options: WarmPoolControllerOptions): Con
   const pools = informers.get(sandboxWarmPools, scope);
   const templates = informers.get(sandboxTemplates, scope);
   const sandboxCache = informers.get(sandboxes, scope);
-  const caches = { templates, members: indexMembers(sandboxCache) };
+  const snapshots = new TemplateSnapshots(informers, scope);
+  const caches = { templates, members: indexMembers(sandboxCache), snapshots };
   const byTemplate = indexByTemplate(pools);
   const byNameHash = pools.index("name-hash", nameHashKeysOf);
   const atOnce = (): number => priority?.limit(mostAtOnce) ?? mostAtOnce;
@@ -64,6 +67,8 @@ export function startWarmPoolController(options: WarmPoolControllerOptions): Con
     return byNameHash.get(`${sandbox.metadata.namespace} ${label}`).map(objectKey);
   };
 
+  const usersOf = (template: SandboxTemplate): string[] => byTemplate.get(objectKey(template)).map(objectKey);
+
   return Controller.start({
     name: "warmpool",
     client: informers.client,
@@ -74,7 +79,8 @@ export function startWarmPoolController(options: WarmPoolControllerOptions): Con
     primary: pools,
     triggers: [
       watching(sandboxCache, poolsOf, { skipOwnWrites: true, when: movesMember }),
-      watching(templates, (template) => byTemplate.get(objectKey(template)).map(objectKey), { when: changesSpec }),
+      watching(templates, usersOf, { when: changesSpec }),
+      snapshots.trigger(templates, usersOf),
     ],
     ...(log && { log }),
     ...(metrics && { metrics }),

@@ -1,6 +1,7 @@
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from "@agent-sandbox/api";
 import { type Index, type Informer, keyOf } from "@agent-sandbox/kube";
 import { type Blueprint, understand } from "../template/blueprint.ts";
+import type { TemplateSnapshots } from "../template/template-snapshots.ts";
 import { type Members, membersOf } from "./members.ts";
 import type { PoolSettings } from "./settings.ts";
 
@@ -9,6 +10,8 @@ export interface Observed {
   readonly pool: SandboxWarmPool;
   /** Undefined when the template does not exist or cannot be understood. */
   readonly blueprint: Blueprint | undefined;
+  /** The snapshot that members are made from, if the template names one that is ready. */
+  readonly snapshotUid?: string;
   readonly members: Members;
   readonly settings: PoolSettings;
   /** Why the template cannot be understood. */
@@ -27,15 +30,18 @@ export interface FailedActions {
 export interface PoolCaches {
   readonly templates: Informer<SandboxTemplate>;
   readonly members: Index<Sandbox>;
+  readonly snapshots: Pick<TemplateSnapshots, "uidFor">;
 }
 
 export function observe(pool: SandboxWarmPool, caches: PoolCaches, settings: PoolSettings): Observed {
   const { namespace = "" } = pool.metadata;
   const template = caches.templates.get(keyOf({ namespace, name: pool.spec?.sandboxTemplateRef?.name ?? "" }));
   const read: { blueprint?: Blueprint; problem?: string } = template === undefined ? {} : understand(template);
+  const snapshotUid = caches.snapshots.uidFor(read.blueprint);
   return {
     pool,
     blueprint: read.blueprint,
+    ...(snapshotUid !== undefined && { snapshotUid }),
     members: membersOf(caches.members, pool),
     settings,
     ...(read.problem !== undefined && { problem: read.problem }),

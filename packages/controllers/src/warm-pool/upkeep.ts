@@ -4,10 +4,11 @@ import type { Observed } from "./observe.ts";
 import { isStale, templateRefHashOf } from "./staleness.ts";
 
 /** Members of a pool with strategy Recreate that the template of today would not create. */
-export function staleMembers({ pool, blueprint, members }: Observed): readonly Sandbox[] {
+export function staleMembers({ pool, blueprint, members, snapshotUid }: Observed): readonly Sandbox[] {
   if (blueprint === undefined || pool.spec.updateStrategy?.type !== "Recreate") return [];
-  if (members.madeFrom(templateRefHashOf(blueprint), blueprint.hash) === members.active) return [];
-  return members.listActive().filter((member) => isStale(member, blueprint));
+  const isUniform = members.madeFrom(templateRefHashOf(blueprint), blueprint.hash) === members.active;
+  if (isUniform && snapshotUid === undefined) return [];
+  return members.listActive().filter((member) => isStale(member, blueprint, snapshotUid));
 }
 
 export interface Orphans {
@@ -20,10 +21,10 @@ export interface Orphans {
  * Sandboxes that carry the pool's label and have no controller. The pool adopts those that match the template while it has
  * room, and deletes the others. Without a template nothing can be compared, and all are left alone.
  */
-export function sortOrphans({ blueprint, members }: Observed, room: number): Orphans {
+export function sortOrphans({ blueprint, members, snapshotUid }: Observed, room: number): Orphans {
   if (blueprint === undefined) return { adoptable: [], surplus: [] };
   const orphans = members.listOrphans();
-  const fitting = orphans.filter((orphan) => !isStale(orphan, blueprint));
+  const fitting = orphans.filter((orphan) => !isStale(orphan, blueprint, snapshotUid));
   const adoptable = new Set(fitting.slice(0, Math.max(0, room)));
   return { adoptable: [...adoptable], surplus: orphans.filter((orphan) => !adoptable.has(orphan)) };
 }
