@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { hostname } from "node:os";
 import { requireMetering } from "@agent-sandbox/api/schema";
-import type { Method, PodSessions, PodStreams, Transport } from "@agent-sandbox/kube";
+import type { Method, PodSessions, PodStreams, RouterForward, Transport } from "@agent-sandbox/kube";
 import { ApiError } from "./api-error.ts";
 import { AuditLog, type AuditOptions } from "./audit/audit-log.ts";
 import { adminToken } from "./auth/admin-token.ts";
@@ -26,6 +26,7 @@ import { Interner } from "./interner.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { RequestMetrics } from "./metrics/request-metrics.ts";
 import { PodBinder } from "./placement/pod-binder.ts";
+import { ProvidedObjects } from "./provided/provided-objects.ts";
 import type { ApiRequest } from "./request/api-request.ts";
 import { handle } from "./request/handle.ts";
 import { Admission } from "./resources/admission.ts";
@@ -57,6 +58,8 @@ export interface ApiServerOptions {
   readonly podStreams?: PodStreams | undefined;
   /** Told about sessions with Pods, which it may delay until the Pod runs. Default: none, and sessions begin at once. */
   readonly podSessions?: PodSessions | undefined;
+  /** The router, to which clients can forward a port. Default: none, and the objects through which they find it do not exist. */
+  readonly routerForward?: RouterForward | undefined;
   /** Default: no logs. */
   readonly logger?: Logger | undefined;
   /** Default: the system clock. */
@@ -120,6 +123,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     nodeName,
     podStreams,
     podSessions,
+    routerForward,
     logger = silentLogger,
     clock = systemClock,
     history,
@@ -141,6 +145,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       nodeName,
       podStreams,
       podSessions,
+      routerForward,
       logger,
       clock,
       bookmarkMs,
@@ -169,6 +174,7 @@ interface Parts {
   readonly nodeName: string | undefined;
   readonly podStreams: PodStreams | undefined;
   readonly podSessions: PodSessions | undefined;
+  readonly routerForward: RouterForward | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly bookmarkMs: number;
@@ -198,7 +204,8 @@ class EmbeddedApiServer implements ApiServer {
     const registry = new Registry([...builtinDefinitions(interner), ...reviewDefinitions, ...sandboxDefinitions]);
     const addresses = new ServiceAddresses(() => decidedObjects(store, "services"));
     this.#adminToken = adminToken(dataDir);
-    const access = openAccess({ store, clock, dataDir, adminToken: this.#adminToken, options: parts.access });
+    const provided = parts.routerForward && new ProvidedObjects(store, { clock, nodeName });
+    const access = openAccess({ store, clock, dataDir, adminToken: this.#adminToken, provided, options: parts.access });
     const closing = this.#closing.signal;
     this.#context = {
       store,
@@ -220,7 +227,7 @@ class EmbeddedApiServer implements ApiServer {
       bookmarkMs,
       closing,
     };
-    this.#streams = new StreamEndpoint(parts);
+    this.#streams = new StreamEndpoint({ ...parts, provided });
     // Custom resources come first, because the others read all served resources.
     this.#collectors = [
       CustomResources,
@@ -262,9 +269,10 @@ class EmbeddedApiServer implements ApiServer {
         this.#admit(request, caller, { as: admit, code: 200 });
         return this.#streams.proxyHandler(request);
       },
-      upgrade: (request, socket, { head, ...caller }) => {
+      upgrade: (request, socket, { head, authenticate, ...caller }) => {
         this.#admit(request, caller, { as: admitUpgrade, code: 101 });
-        this.#streams.upgrade(request, socket, head);
+        const identify = (): Identity => this.#identify(request, { ...caller, identity: authenticate() });
+        this.#streams.upgrade(request, socket, { head, identify });
       },
       unauthenticated: (request) => {
         this.#context.metrics.unauthenticated();
@@ -310,6 +318,11 @@ class EmbeddedApiServer implements ApiServer {
       throw error;
     }
     ended(code);
+  }
+
+  /** The identity with which the client of an open session acts now. Throws if it may no longer have the session. */
+  #identify({ method = "", url = "" }: IncomingMessage, caller: Caller): Identity {
+    return admitUpgrade(this.#context.access, { method: method as Method, url, ...caller });
   }
 
   async close(): Promise<void> {

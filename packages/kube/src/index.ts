@@ -26,6 +26,7 @@ export { ControllerPriority } from "./queue/controller-priority.ts";
 export { type Scheduler, systemScheduler } from "./queue/scheduler.ts";
 export type { AddOptions, Outcome, Priority, QueueMetrics } from "./queue/work-queue.ts";
 export * from "./resource.ts";
+export type * from "./router-forward.ts";
 export {
   Controller,
   type ControllerOptions,

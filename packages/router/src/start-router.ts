@@ -1,11 +1,11 @@
-import type { PodSessions } from "@agent-sandbox/kube";
+import type { PodSessions, RouterForward } from "@agent-sandbox/kube";
 import { assemble } from "./assemble.ts";
 import { type BoundAddress, Listeners, type TcpListener } from "./listen/listeners.ts";
 import type { Route } from "./route/route.ts";
 import type { ListenAddress, RouterOptions } from "./router-options.ts";
 import { startProbes } from "./telemetry/probes.ts";
 
-export interface Router extends AsyncDisposable {
+export interface Router extends AsyncDisposable, RouterForward {
   readonly address: BoundAddress | undefined;
   readonly secureAddress: BoundAddress | undefined;
   readonly metricsAddress: BoundAddress | undefined;
@@ -51,6 +51,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     url: urlOf(address, secureAddress),
     ready,
     podSessions: parts.sessions,
+    connect: (caller) => listeners.connect(caller),
     metrics: () => parts.metrics.registry.metrics(),
     listenTcp: async (target, listen) => tcpListeners.use(await listeners.listenTcp(target, listen)),
     [Symbol.asyncDispose]: () => {

@@ -3,6 +3,7 @@ import type { AccountTokens } from "../auth/account-tokens.ts";
 import type { Authenticator } from "../auth/authenticate.ts";
 import { type Identity, isSuperuser } from "../auth/identity.ts";
 import { impersonate } from "../auth/impersonation.ts";
+import type { ProvidedObjects } from "../provided/provided-objects.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import { type Attributes, attributesOf } from "./attributes.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
@@ -17,6 +18,8 @@ export interface AccessControl {
   readonly tokens: AccountTokens;
   readonly authorizer: Authorizer;
   readonly index: RbacIndex;
+  /** Objects that every authenticated user may read. Undefined if the server provides none. */
+  readonly provided: ProvidedObjects | undefined;
 }
 
 /** Is notified of the decisions about a request. */
@@ -38,7 +41,7 @@ export function admit(access: AccessControl, request: AccessRequest, observer?: 
   if (request.impersonate !== undefined) observer?.impersonated(identity);
   // Checked before the URL is parsed, because most requests come from the box's own components.
   if (observer === undefined && isSuperuser(identity)) return identity;
-  requireAllowed(access, identity, { attributes: attributesOf(request), observer });
+  requireAllowed(access, identity, { attributes: attributesOf(request), url: request.url, observer });
   return identity;
 }
 
@@ -47,16 +50,18 @@ export function admitUpgrade(access: AccessControl, request: AccessRequest, obse
   const identity = admit(access, request, observer);
   const attributes = attributesOf(request);
   if (attributes.kind === "path" || attributes.verb === "create") return identity;
-  requireAllowed(access, identity, { attributes: { ...attributes, verb: "create" }, observer });
+  requireAllowed(access, identity, { attributes: { ...attributes, verb: "create" }, url: request.url, observer });
   return identity;
 }
 
 function requireAllowed(
-  { authorizer }: AccessControl,
+  { authorizer, provided }: AccessControl,
   identity: Identity,
-  { attributes, observer }: { readonly attributes: Attributes; readonly observer: AccessObserver | undefined },
+  { attributes, url, observer }: { attributes: Attributes; url: string; observer: AccessObserver | undefined },
 ): void {
-  const decision = authorizer.decide(identity, attributes);
+  const byRole = authorizer.decide(identity, attributes);
+  const isProvided = !byRole.allowed && provided?.allows(identity, attributes, url) === true;
+  const decision = isProvided ? { allowed: true, reason: "provided to every authenticated user" } : byRole;
   observer?.decided(decision);
   if (!decision.allowed) throw forbiddenRequest(identity, attributes, decision.reason);
 }
@@ -78,7 +83,7 @@ export function writeGuard(
     const attributes = attributesOf({ method, url });
     if (attributes.kind === "path") return;
     if (old === undefined && attributes.verb !== "create") {
-      requireAllowed(access, identity, { attributes: { ...attributes, verb: "create" }, observer: undefined });
+      requireAllowed(access, identity, { attributes: { ...attributes, verb: "create" }, url, observer: undefined });
     }
     const { authorizer, index } = access;
     refuseEscalation({ authorizer, index, identity, attributes }, object, old);

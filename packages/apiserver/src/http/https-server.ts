@@ -44,6 +44,8 @@ export interface Caller {
 /** An upgrade request. */
 export interface Upgrade extends Caller {
   readonly head: Buffer;
+  /** Authenticates the client again, with the credentials of this request. Throws `Unauthorized`. */
+  authenticate(): Identity;
 }
 
 /** Limits how long slow clients can occupy a connection. */
@@ -228,7 +230,8 @@ export class HttpsServer {
       const identity = this.#authenticate(request);
       const impersonate = impersonated(request);
       socket.once("close", this.#shares.open(identity, "streams"));
-      this.#options.upgrade(request, socket, { head, identity, impersonate });
+      const authenticate = (): Identity => this.#options.authenticator.authenticate(credentialsOf(request));
+      this.#options.upgrade(request, socket, { head, identity, impersonate, authenticate });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       refuseUpgrade(socket, error);

@@ -10,6 +10,8 @@ import { discoveryReply } from "../discovery/discovery.ts";
 import { metricsPath, metricsReply } from "../metrics/metrics-reply.ts";
 import type { RequestMeasure } from "../metrics/request-metrics.ts";
 import { routeSubresource } from "../pods/subresources.ts";
+import type { ProvidedName } from "../provided/provided-objects.ts";
+import { providedReply } from "../provided/provided-reply.ts";
 import type { Review } from "../resources/definition.ts";
 import { isOutgrown, toVersion } from "../resources/versions.ts";
 import type { Stored } from "../store/store.ts";
@@ -132,6 +134,8 @@ async function routeResource(call: ReplyContext, target: Target): Promise<Reply>
   const { subresource, version, definition } = target;
   if (definition.review !== undefined) return routeReview(call, target, definition.review);
   if (!isObjectTarget(target)) return routeCollection(negotiated(call), target);
+  const provided = call.context.access.provided?.find(providedName(target));
+  if (provided !== undefined) return providedReply(call, target, provided);
   if (subresource === undefined || (subresource === "status" && version.hasStatus)) {
     return routeObject(negotiated(call), target);
   }
@@ -157,6 +161,15 @@ function routeToken(call: ReplyContext, target: ObjectTarget): Reply {
   return tokenRequestReply(call, target);
 }
 
+const listMetadata = ({ store }: ApiContext): object => ({ resourceVersion: String(store.revision) });
+
+const providedName = ({ version, definition, namespace, name }: Target): ProvidedName => ({
+  group: version.group,
+  resource: definition.plural,
+  namespace,
+  name,
+});
+
 const isObjectTarget = (target: Target): target is ObjectTarget => target.name !== undefined;
 
 const negotiated = (call: ReplyContext): NegotiatedContext => ({
@@ -169,6 +182,11 @@ async function routeCollection(call: NegotiatedContext, target: Target): Promise
   switch (request.method) {
     case "GET":
       if (query.flag("watch")) return watchReply(call, target);
+      {
+        const provided = context.access.provided?.select(providedName(target), query);
+        if (provided !== undefined)
+          return listReply(call, target, { items: [provided], metadata: listMetadata(context) });
+      }
       return listReply(call, target, await listConverted(context, target, query));
     case "POST": {
       const { object, warnings } = await create(context, target, request.body, writeOptions(call));
@@ -179,7 +197,7 @@ async function routeCollection(call: NegotiatedContext, target: Target): Promise
       const options = parseDeleteOptions(query, request.body);
       if (target.definition.converter !== undefined) await listConverted(context, target, query);
       const items = await deleteCollection(context, target, { query, options });
-      return listReply(call, target, { items, metadata: { resourceVersion: String(context.store.revision) } });
+      return listReply(call, target, { items, metadata: listMetadata(context) });
     }
     default:
       throw target.definition.typed ? methodNotAllowed() : badRequest("name must be provided");

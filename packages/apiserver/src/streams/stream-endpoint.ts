@@ -1,12 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { ExecSession, PodPlace, PodSessions, PodStreams } from "@agent-sandbox/kube";
+import type { Duplex } from "node:stream";
+import type { ExecSession, PodPlace, PodSessions, PodStreams, RouterForward } from "@agent-sandbox/kube";
 import { createWebSocketStream } from "ws";
-import { ApiError, badRequest, pathNotFound } from "../api-error.ts";
+import { ApiError, badRequest, forbidden, pathNotFound } from "../api-error.ts";
 import { type ApiObject, storeKey, stringAt } from "../api-object.ts";
+import type { Identity } from "../auth/identity.ts";
 import { refuseUpgrade } from "../http/https-server.ts";
 import type { Logger } from "../logger.ts";
 import { existingPod } from "../pods/existing-pod.ts";
+import type { ProvidedObjects } from "../provided/provided-objects.ts";
+import { readOnly } from "../provided/provided-reply.ts";
+import { routerPort } from "../provided/router-objects.ts";
 import { Query } from "../request/query.ts";
 import { parsePath, type ResourcePath } from "../request/request-path.ts";
 import type { Store } from "../store/store.ts";
@@ -14,10 +19,11 @@ import type { ClientStreams } from "./client-streams.ts";
 import { attachOptions, execOptions, type WantedStreams } from "./command-request.ts";
 import { Connections } from "./connections.ts";
 import { exitStatus, successStatus } from "./exit-status.ts";
+import { forwardCaller } from "./forward-caller.ts";
 import { type ForwardedPort, forwardPort, parsePort } from "./forward-port.ts";
 import { joinSession } from "./join-session.ts";
 import { fromNode, notOffered } from "./node-error.ts";
-import { beginSession, sessionOf, watchClient } from "./pod-session.ts";
+import { beginSession, type SessionName, sessionOf, watchClient } from "./pod-session.ts";
 import { proxy, proxyUpgrade } from "./proxy.ts";
 import { type ProxyTarget, proxyTarget } from "./proxy-target.ts";
 import { proxyView } from "./proxy-view.ts";
@@ -42,7 +48,16 @@ export interface StreamEndpointOptions {
   readonly store: Store;
   readonly podStreams: PodStreams | undefined;
   readonly podSessions: PodSessions | undefined;
+  readonly routerForward: RouterForward | undefined;
+  readonly provided: ProvidedObjects | undefined;
   readonly logger: Logger;
+}
+
+/** An authorized upgrade request. */
+export interface StreamUpgrade {
+  readonly head: Buffer;
+  /** Authenticates and authorizes the client again. Throws when it may no longer have the session. */
+  identify(): Identity;
 }
 
 /** An upgrade request to a Pod. */
@@ -50,6 +65,7 @@ interface Call {
   readonly request: IncomingMessage;
   readonly socket: Socket;
   readonly head: Buffer;
+  readonly identify: StreamUpgrade["identify"];
   readonly place: PodPlace;
   readonly pod: ApiObject | undefined;
   readonly query: Query;
@@ -67,8 +83,8 @@ export class StreamEndpoint {
     this.#options = options;
   }
 
-  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    this.#open(request, socket, head).catch((error: unknown) => {
+  upgrade(request: IncomingMessage, socket: Socket, upgrade: StreamUpgrade): void {
+    this.#open(request, socket, upgrade).catch((error: unknown) => {
       if (error instanceof ApiError) return refuseUpgrade(socket, error);
       this.#options.logger.error({ err: error }, "stream failed");
       if (!socket.destroyed)
@@ -80,13 +96,15 @@ export class StreamEndpoint {
   proxyHandler(request: IncomingMessage): (response: ServerResponse) => Promise<void> {
     const [path = "/"] = (request.url ?? "/").split("?", 1);
     const parsed = parsePath(path);
-    if (parsed?.kind !== "resource" || sessionOf(parsed) === undefined) {
+    const named = parsed?.kind === "resource" ? sessionOf(parsed) : undefined;
+    if (named === undefined) {
       throw new ApiError(
         "MethodNotAllowed",
         "Cannot proxy to anything but Pods and Services: use kubectl port-forward",
       );
     }
-    return (response) => this.#proxy(parsed, request, response);
+    if (this.#provided(named) !== undefined) throw refused(named);
+    return (response) => this.#proxy(parsed as ResourcePath, request, response);
   }
 
   /** Ends every session. */
@@ -94,22 +112,27 @@ export class StreamEndpoint {
     this.#connections.close();
   }
 
-  async #open(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+  async #open(request: IncomingMessage, socket: Socket, { head, identify }: StreamUpgrade): Promise<void> {
     const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
     const parsed = parsePath(path);
     if (parsed?.kind !== "resource") throw pathNotFound();
     const session = sessionOf(parsed);
     if (session === undefined) throw pathNotFound();
+    const provided = this.#provided(session);
+    const { namespace, name } = session;
+    const known = { request, socket, head, identify, place: { namespace, pod: name }, query: new Query(query) };
+    if (provided !== undefined) {
+      if (parsed.subresource !== "portforward") throw refused(session);
+      return await this.#portForward({ ...known, pod: provided }, () => this.#routerDial(known));
+    }
     using sessions = new DisposableStack();
     if (parsed.subresource === "proxy") {
       const target = await this.#whileConnected(socket, (signal) => this.#proxyTarget(parsed, signal, sessions));
       return await proxyUpgrade({ request, target, podStreams: this.#options.podStreams }, socket, head);
     }
-    const { namespace, name } = session;
     sessions.use(await this.#whileConnected(socket, (signal) => beginSession(this.#options, session, signal)));
     const pod = this.#options.store.get("pods", storeKey(namespace, name))?.object;
-    const call = { request, socket, head, pod, place: { namespace, pod: name }, query: new Query(query) };
-    await this.#serveCommand(call, parsed.subresource);
+    await this.#serveCommand({ ...known, pod }, parsed.subresource);
   }
 
   #serveCommand(call: Call, subresource: string | undefined): Promise<void> {
@@ -119,7 +142,7 @@ export class StreamEndpoint {
       case "attach":
         return this.#attach(call);
       case "portforward":
-        return this.#portForward(call);
+        return this.#portForward(call, () => this.#nodeDial(call));
       default:
         throw pathNotFound();
     }
@@ -191,7 +214,28 @@ export class StreamEndpoint {
     return webSocketStreams(socket, wanted);
   }
 
-  async #portForward(call: Call): Promise<void> {
+  /** Connects to a port of a Pod on the node. */
+  #nodeDial({ place }: Pick<Call, "place">): Dial {
+    const node = this.#node();
+    const dial = node.portForward?.bind(node);
+    if (dial === undefined) throw notOffered("port-forward");
+    return (port) => dial({ ...place, port });
+  }
+
+  /** Connects to the router with the identity of the client. */
+  #routerDial({ request, identify }: Pick<Call, "request" | "identify">): Dial {
+    const caller = forwardCaller(request.socket.remoteAddress, identify);
+    return async (port) => {
+      if (port !== routerPort) throw new Error(`the router has no port but ${routerPort}`);
+      return await (this.#options.routerForward as RouterForward).connect(caller);
+    };
+  }
+
+  #provided({ resource, namespace, name }: SessionName): ApiObject | undefined {
+    return this.#options.provided?.find({ group: "", resource, namespace, name });
+  }
+
+  async #portForward(call: Call, dialer: () => Dial): Promise<void> {
     const { place, query, request } = call;
     const pod = existingPod(call.pod, place.pod);
     const wire = negotiate(request.headers, forwardProtocols);
@@ -199,12 +243,9 @@ export class StreamEndpoint {
     const phase = stringAt(pod, "status", "phase");
     if (phase !== "Running")
       throw badRequest(`unable to forward port because pod is not running. Current status=${phase ?? "Pending"}`);
-    const node = this.#node();
-    const dial = node.portForward?.bind(node);
-    if (dial === undefined) throw notOffered("port-forward");
+    const dial = dialer();
     this.#connections.checkRoom();
-    const join = (forwarded: ForwardedPort): Promise<void> =>
-      forwardPort(forwarded, (port) => dial({ ...place, port }));
+    const join = (forwarded: ForwardedPort): Promise<void> => forwardPort(forwarded, dial);
     if (wire.kind === "spdy") {
       const { connection } = new SpdyPortForward(this.#connections.spdy(call, wire.protocol), (one) => void join(one));
       return connection.closed;
@@ -222,6 +263,12 @@ export class StreamEndpoint {
     return podStreams;
   }
 }
+
+/** Connects to a port. The message of an error is shown to the client. */
+type Dial = (port: number) => Promise<Duplex>;
+
+const refused = ({ resource, name }: SessionName): ApiError =>
+  forbidden({ group: "", plural: resource, name }, readOnly);
 
 function portsOf(query: Query): number[] {
   const given = query.all("ports").flatMap((each) => each.split(","));

@@ -66,7 +66,8 @@ export function decideCreation(call: CreationCall): Decided<Written> {
   creation.refuse?.(object, undefined);
   const name = object.metadata.name as string;
   const key = storeKey(namespace, name);
-  if (view.get(definition.id, key) !== undefined) throw alreadyExists(subjectOf(target, name));
+  const isTaken = view.get(definition.id, key) !== undefined || context.access.provided?.reserves(definition.id, name);
+  if (isTaken) throw alreadyExists(subjectOf(target, name));
   const result = { object: toVersion(definition, object, version), warnings, created: true };
   if (creation.dryRun) return { result: withoutRevision(result) };
   const checkUsage = usageCheck(creation.limits, subjectOf(target, name));

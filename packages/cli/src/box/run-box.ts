@@ -17,6 +17,7 @@ import {
   type Logger,
   type PodSessions,
   type PodStreams,
+  type RouterForward,
 } from "@agent-sandbox/kube";
 import { createNode, type EmbeddedNode, type NodeSettings } from "@agent-sandbox/node";
 import { type Router, startRouter } from "@agent-sandbox/router";
@@ -100,6 +101,7 @@ async function startComponents(
       nodeName,
       podStreams,
       podSessions: lateSessions(started.promise),
+      routerForward: lateForward(started.promise),
       logger: log,
       audit,
       ...(await readApiSettings(paths.dataDir)),
@@ -180,6 +182,11 @@ function lateStreams(current: () => Required<PodStreams> | undefined): PodStream
 /** The API server serves before the router knows the Sandboxes; sessions wait for that. */
 function lateSessions(router: Promise<Router>): PodSessions {
   return { begin: async (target, signal) => (await router).podSessions.begin(target, signal) };
+}
+
+/** Port-forwards to the router wait in the same way. */
+function lateForward(router: Promise<Router>): RouterForward {
+  return { connect: async (caller) => (await router).connect(caller) };
 }
 
 function nextSignal(...names: NodeJS.Signals[]): Promise<string> {

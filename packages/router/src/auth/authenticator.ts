@@ -1,3 +1,4 @@
+import type { ForwardCaller } from "@agent-sandbox/kube";
 import { RouterError, unauthenticated } from "../router-error.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import type { User } from "./caller.ts";
@@ -21,7 +22,17 @@ export interface AuthenticatorOptions {
 export type Identity =
   | { readonly kind: "anonymous" }
   | { readonly kind: "scoped token"; readonly token: VerifiedToken; readonly bearer: string }
-  | { readonly kind: "user"; readonly by: "token" | "certificate"; readonly user: User; readonly grant: Grant };
+  | {
+      readonly kind: "user";
+      readonly by: "token" | "certificate" | "port-forward";
+      readonly user: User;
+      readonly grant: Grant;
+    };
+
+/** A session or login link has a grant only, because nothing of a port-forward can be kept. */
+interface PresentedCredentials extends Grant {
+  readonly forwarded?: ForwardCaller | undefined;
+}
 
 /** The tokens in use at a time on a busy router. One that is evicted only has to be verified again. */
 const maxVerified = 4096;
@@ -39,9 +50,10 @@ export class Authenticator {
   }
 
   /** Returns a promise only if the API server must be asked. Throws or rejects with `Unauthenticated`. */
-  authenticate({ bearer, certificate }: Grant, peer: string): Identity | Promise<Identity> {
+  authenticate({ bearer, certificate, forwarded }: PresentedCredentials, peer: string): Identity | Promise<Identity> {
     if (bearer !== undefined && looksScoped(bearer)) return this.#scopedToken(bearer);
     if (bearer !== undefined) return this.#reviewedToken(bearer, peer);
+    if (forwarded !== undefined) return forwardedUser(forwarded);
     if (certificate !== undefined && this.#options.date() < certificate.untilMs) {
       return { kind: "user", by: "certificate", user: certificate.user, grant: { certificate } };
     }
@@ -96,6 +108,13 @@ export class Authenticator {
     this.#cachedKeys = keys;
     return keys;
   }
+}
+
+/** The API server authenticates the client of a port-forward again for each request on it. */
+function forwardedUser(caller: ForwardCaller): Identity {
+  const user = caller.user();
+  if (user === undefined) throw unauthenticated();
+  return { kind: "user", by: "port-forward", user, grant: {} };
 }
 
 /** The API server's message is logged and not sent to the client. */

@@ -1,3 +1,4 @@
+import type { ForwardCaller } from "@agent-sandbox/kube";
 import { expect, test } from "vitest";
 import type { Route } from "../route/route.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticator.ts";
@@ -13,6 +14,10 @@ const route: Route = {
   target: "/",
 };
 const none: Credentials = { bearer: undefined, sessions: [], certificate: undefined, peer: "10.0.0.1" };
+const forwarded = (username?: string): ForwardCaller => ({
+  address: "10.0.0.1",
+  user: () => (username === undefined ? undefined : { username, groups: [] }),
+});
 const certificate = { user: { username: "alice" }, untilMs: 1000 };
 
 async function outcome(credentials: Partial<Credentials>, over: Partial<AuthenticatorOptions> = {}): Promise<string> {
@@ -45,6 +50,20 @@ test.for<[what: string, Partial<Credentials>, Partial<AuthenticatorOptions>, exp
     "an expired certificate where no credential is needed",
     { certificate },
     { requireToken: false, date: () => 1000 },
+    "Unauthenticated",
+  ],
+  ["the user of a port-forward", { forwarded: forwarded("alice") }, {}, "user:alice"],
+  ["the user of a port-forward, whose credential has expired", { forwarded: forwarded() }, {}, "Unauthenticated"],
+  [
+    "an expired port-forward where none is needed",
+    { forwarded: forwarded() },
+    { requireToken: false },
+    "Unauthenticated",
+  ],
+  [
+    "a token over a port-forward, which then does not count",
+    { forwarded: forwarded("alice"), bearer: "v1.a.b" },
+    {},
     "Unauthenticated",
   ],
   ["a session and no key", { sessions: ["s1.a.b"] }, {}, "Unauthenticated"],

@@ -1,4 +1,5 @@
 import type { Sandbox } from "@agent-sandbox/api";
+import type { ForwardCaller } from "@agent-sandbox/kube";
 import type { Route } from "../route/route.ts";
 import { forbidden, RouterError } from "../router-error.ts";
 import type { AccessReviewer } from "./access-reviewer.ts";
@@ -15,6 +16,8 @@ export interface Credentials {
   /** The values of session cookies that may be used for this request. */
   readonly sessions: readonly string[];
   readonly certificate: VerifiedCertificate | undefined;
+  /** The client of the port-forward that the request arrived on, if its identity may be used for this request. */
+  readonly forwarded?: ForwardCaller | undefined;
   readonly peer: string;
 }
 
@@ -73,7 +76,7 @@ export class Authorizer {
     return this.#byCredential(request.credentials, request);
   }
 
-  #byCredential(grant: Grant, request: AccessRequest): Caller | Promise<Caller> {
+  #byCredential(grant: Grant | Credentials, request: AccessRequest): Caller | Promise<Caller> {
     const identity = this.#options.authenticator.authenticate(grant, request.credentials.peer);
     if (!(identity instanceof Promise)) return this.#allow(identity, request);
     return identity.then((known) => this.#allow(known, request));

@@ -5,7 +5,7 @@ export interface Caller {
   /** Limits are counted by this id. It is never a secret. */
   readonly id: string;
   /** The kind of credential. A scoped token may not issue other tokens. */
-  readonly by: "none" | "scoped token" | "token" | "certificate";
+  readonly by: "none" | "scoped token" | "token" | "certificate" | "port-forward";
   readonly grant: Grant;
 }
 

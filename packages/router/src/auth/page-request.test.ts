@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { certificateMayCount, cookieMayCount, type PageRequest } from "./page-request.ts";
+import { certificateMayCount, cookieMayCount, forwardMayCount, type PageRequest } from "./page-request.ts";
 
 const host = "3000-box.team.localhost:8080";
 const own = `http://${host}`;
@@ -14,6 +14,7 @@ const asked = (over: Partial<PageRequest>): PageRequest => ({
   isSecure: false,
   isUpgrade: false,
   isOwnHost: true,
+  isNamedByHeader: false,
   ...over,
 });
 const link = { fetchMode: "navigate", fetchDest: "document" };
@@ -50,4 +51,26 @@ test.for<[what: string, request: PageRequest, cookie: boolean, certificate: bool
   ["a program, to the shared host", asked({ isOwnHost: false }), false, true],
 ])("%s", ([, request, cookie, certificate]) => {
   expect([cookieMayCount(request), certificateMayCount(request)]).toEqual([cookie, certificate]);
+});
+
+const forwarded = (over: Partial<PageRequest>): PageRequest =>
+  asked({ host: "127.0.0.1:40123", isOwnHost: false, isNamedByHeader: true, ...over });
+
+test.for<[what: string, request: PageRequest, expected: boolean]>([
+  ["a program", forwarded({}), true],
+  ["a program that posts", forwarded({ method: "POST" }), true],
+  ["a program, to localhost", forwarded({ host: "localhost:40123" }), true],
+  ["a program, to an IPv6 address", forwarded({ host: "[::1]:40123" }), true],
+  ["a program, without a port", forwarded({ host: "10.0.0.7" }), true],
+  ["a script on any page", forwarded({ origin: "http://evil", fetchSite: "cross-site" }), false],
+  ["a script of the same origin", forwarded({ origin: "http://127.0.0.1:40123" }), false],
+  ["an image on any page", forwarded({ fetchSite: "cross-site", isNamedByHeader: false }), false],
+  ["an address typed in", forwarded({ fetchSite: "none", ...link, isNamedByHeader: false }), false],
+  ["a form of an old browser", forwarded({ method: "POST", isNamedByHeader: false }), false],
+  ["a page whose name resolves to the machine", forwarded({ host: "evil.example:40123" }), false],
+  ["a name that looks like an address", forwarded({ host: "127.0.0.1.evil.example:40123" }), false],
+  ["a name that looks like localhost", forwarded({ host: "localhost.evil.example" }), false],
+  ["no host", forwarded({ host: "" }), false],
+])("the identity of a port-forward: %s", ([, request, expected]) => {
+  expect(forwardMayCount(request)).toBe(expected);
 });

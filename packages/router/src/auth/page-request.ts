@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+
 /** The headers of a browser that describe the page that caused a request. */
 export interface PageRequest {
   readonly method: string;
@@ -11,6 +13,8 @@ export interface PageRequest {
   readonly isUpgrade: boolean;
   /** Whether the sandbox has the host name for itself. Otherwise the pages of several sandboxes share one origin. */
   readonly isOwnHost: boolean;
+  /** Whether `X-Sandbox-ID` names the sandbox. Pages cannot send this header to another origin without a preflight request. */
+  readonly isNamedByHeader: boolean;
 }
 
 /**
@@ -32,6 +36,23 @@ export function certificateMayCount(request: PageRequest): boolean {
   const { origin, fetchSite, isOwnHost } = request;
   if (!isOwnHost && (origin !== undefined || fetchSite === "same-origin")) return isLink(request);
   return isFromOwnPage(request);
+}
+
+/**
+ * The same for the identity of a port-forward: its local port is open to every page in a browser on that machine. Only programs
+ * may use it: they name the sandbox with a header, and the host by an address or as localhost. A name that an attacker's
+ * DNS server resolves to that machine is refused (DNS rebinding).
+ */
+export function forwardMayCount(request: PageRequest): boolean {
+  const { isNamedByHeader, origin, fetchSite, host } = request;
+  return isNamedByHeader && origin === undefined && fetchSite === undefined && isLocalName(host);
+}
+
+/** An IP address or a name below localhost, with or without a port. */
+function isLocalName(host: string): boolean {
+  const name = /^(.*?)(?::\d{1,5})?$/.exec(host)?.[1] ?? "";
+  if (name === "localhost" || name.endsWith(".localhost")) return true;
+  return isIP(name.startsWith("[") && name.endsWith("]") ? name.slice(1, -1) : name) !== 0;
 }
 
 function isFromOwnPage(request: PageRequest): boolean {

@@ -16,8 +16,10 @@ test("stops reading requests while the client does not read the responses, and c
     received += 1;
     sendResponse(response, { status: 200, headers: [], body: "x".repeat(1000) });
   };
+  const connectionInfo = { key: "", peer: "10.0.0.1", isSecure: false, certificate: undefined };
   const limits = { backlog: new Backlog(2 ** 30), maxHeaderBytes: 16_384, headMs: 10_000, idleMs: 10_000 };
   const connection = new ClientConnection(near as unknown as Socket, {
+    connectionInfo,
     onRequest,
     deadlines,
     ...limits,

@@ -1,12 +1,12 @@
-import type { Socket } from "node:net";
 import type { Deadlines, Timed } from "../deadlines.ts";
-import { type ConnectionInfo, connectionInfoOf } from "../listen/connection-info.ts";
+import type { ConnectionInfo } from "../listen/connection-info.ts";
 import type { Backlog } from "../proxy/backlog.ts";
 import { Cancellation, ClientDisconnected } from "../request/cancellation.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { errorBytes } from "../request/send-error.ts";
 import { RouterError, requestTimeout } from "../router-error.ts";
 import { ClientBody } from "./client-body.ts";
+import type { ClientSocket } from "./client-socket.ts";
 import { HeadReader } from "./head-reader.ts";
 import { Http1ResponseWriter } from "./http1-response-writer.ts";
 import { http1Upgrade } from "./http1-upgrade.ts";
@@ -14,6 +14,7 @@ import { mayBecomeRequest, parseRequestHead, type RequestHeadText } from "./pars
 import { readTransportHeaders, type TransportHeaders, tokens } from "./transport-headers.ts";
 
 export interface ClientConnectionOptions {
+  readonly connectionInfo: ConnectionInfo;
   readonly onRequest: (client: ClientRequest) => void;
   readonly deadlines: Deadlines;
   readonly backlog: Backlog;
@@ -49,7 +50,7 @@ const nothing = Buffer.alloc(0);
 /** An HTTP/1.1 connection of a client. Reads its requests strictly, one after the other. */
 export class ClientConnection implements Timed {
   deadlineMs: number;
-  readonly #socket: Socket;
+  readonly #socket: ClientSocket;
   readonly #options: ClientConnectionOptions;
   readonly #connectionInfo: ConnectionInfo;
   readonly #head: HeadReader;
@@ -64,10 +65,10 @@ export class ClientConnection implements Timed {
   #isBroken = false;
   #isDraining = false;
 
-  constructor(socket: Socket, options: ClientConnectionOptions) {
+  constructor(socket: ClientSocket, options: ClientConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#connectionInfo = connectionInfoOf(socket);
+    this.#connectionInfo = options.connectionInfo;
     this.#head = new HeadReader({ maxBytes: options.maxHeaderBytes, mayBecomeHead: mayBecomeRequest });
     this.deadlineMs = options.deadlines.after(options.headMs);
     options.deadlines.watch(this);

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Backlog } from "../proxy/backlog.ts";
 import { maxQueuedBytes, type ResponseStart, type ResponseWriter } from "../request/response-writer.ts";
 import { sendChunk } from "./send-chunk.ts";
@@ -21,14 +21,14 @@ const smallBytes = 4096;
 export class Http1ResponseWriter implements ResponseWriter {
   hasBegun = false;
   onDrain: (() => void) | undefined;
-  readonly #socket: Socket;
+  readonly #socket: Duplex;
   readonly #options: Http1ResponseWriterOptions;
   #isLast: boolean;
   #isChunked = false;
   /** Buffered output. Each character is one byte. */
   #text = "";
 
-  constructor(socket: Socket, options: Http1ResponseWriterOptions) {
+  constructor(socket: Duplex, options: Http1ResponseWriterOptions) {
     this.#socket = socket;
     this.#options = options;
     this.#isLast = options.isLast;

@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import type { ConnectionInfo } from "../listen/connection-info.ts";
 import type { Backlog } from "../proxy/backlog.ts";
 import { epochHeaders } from "../proxy/epoch-header.ts";
@@ -6,11 +5,12 @@ import { type ResponseOrigin, responseHead } from "../proxy/response-head.ts";
 import { Cancellation, ClientDisconnected } from "../request/cancellation.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { EarlyBytes } from "../request/early-bytes.ts";
+import type { ClientSocket } from "./client-socket.ts";
 import { Http1ResponseWriter } from "./http1-response-writer.ts";
 import type { RequestHeadText } from "./parse-head.ts";
 
 export interface Http1UpgradeOptions {
-  readonly socket: Socket;
+  readonly socket: ClientSocket;
   readonly connectionInfo: ConnectionInfo;
   readonly backlog: Backlog;
   /** Bytes that arrived after the request's head. */

@@ -44,6 +44,7 @@ async function readByUs(pieces: readonly string[]): Promise<Understood[]> {
     headMs: 10_000,
     idleMs: 10_000,
     onGone: () => undefined,
+    connectionInfo: { key: "", peer: "10.0.0.1", isSecure: false, certificate: undefined },
   };
   const connection = new ClientConnection(far as unknown as Socket, {
     ...options,

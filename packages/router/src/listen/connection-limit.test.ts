@@ -22,7 +22,7 @@ class FakeSocket extends EventEmitter {
 
 const open = (limit: ConnectionLimit, port: number): Socket => {
   const socket = new FakeSocket(port) as unknown as Socket;
-  limit.add(socket);
+  limit.add(socket, connectionKey(socket));
   return socket;
 };
 const areClosed = (...sockets: Socket[]): boolean[] => sockets.map(({ destroyed }) => destroyed);

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 /** The same for a TCP connection and for the TLS connection on it. */
 export function connectionKey({ remoteAddress, remotePort, localPort }: Socket): string {
@@ -6,7 +7,7 @@ export function connectionKey({ remoteAddress, remotePort, localPort }: Socket):
 }
 
 interface Connection {
-  readonly socket: Socket;
+  readonly socket: Duplex;
   /** Admitted requests in progress. */
   busy: number;
   /** The value of the use counter when it was last used. */
@@ -34,13 +35,12 @@ export class ConnectionLimit {
   }
 
   /** Counts the connection until it closes. Destroys it if all others are busy. */
-  add(socket: Socket): void {
+  add(socket: Duplex, key: string): void {
     if (this.#connections.size >= this.#max) this.#closeIdle();
     if (this.#connections.size >= this.#max) {
       socket.destroy();
       return;
     }
-    const key = connectionKey(socket);
     const connection = { socket, busy: 0, idleSince: this.#countUse() };
     this.#connections.set(key, connection);
     socket.on("close", () => {

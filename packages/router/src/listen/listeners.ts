@@ -1,13 +1,16 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import { silentLogger, systemScheduler } from "@agent-sandbox/kube";
+import { type ForwardCaller, KubeError, silentLogger, systemScheduler } from "@agent-sandbox/kube";
 import type { Parts } from "../assemble.ts";
 import { bindTo } from "../bind-to.ts";
 import type { Route } from "../route/route.ts";
 import { defaultHeadMs, defaultMaxHeaderBytes, type ListenAddress, type RouterOptions } from "../router-options.ts";
 import { loadCertificates, type TlsFiles } from "../tls/certificates.ts";
 import { watchFiles } from "../tls/watch-files.ts";
+import { forwardedConnectionInfo } from "./connection-info.ts";
 import { connectionKey } from "./connection-limit.ts";
+import { connectionPair } from "./connection-pair.ts";
 import { ProtocolServer } from "./protocol-server.ts";
 
 export interface BoundAddress {
@@ -30,7 +33,8 @@ export class Listeners {
   readonly #parts: Parts;
   readonly #protocols: ProtocolServer;
   readonly #servers: Server[] = [];
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets = new Set<Duplex>();
+  #isStopping = false;
 
   constructor(options: RouterOptions, parts: Parts) {
     this.#options = options;
@@ -46,7 +50,7 @@ export class Listeners {
 
   listen(address: ListenAddress): Promise<BoundAddress> {
     const server = createServer({ noDelay: true, keepAlive: true, allowHalfOpen: true }, (socket) => {
-      if (this.#track(socket)) this.#protocols.accept(socket);
+      if (this.#track(socket, connectionKey(socket))) this.#protocols.accept(socket);
     });
     return this.#bind(server, address);
   }
@@ -66,7 +70,7 @@ export class Listeners {
       if (hasBadCertificate) socket.destroy();
       else this.#protocols.acceptSecure(socket);
     });
-    server.on("connection", (socket: Socket) => void this.#track(socket));
+    server.on("connection", (socket: Socket) => void this.#track(socket, connectionKey(socket)));
     server.on("tlsClientError", (_, socket: TLSSocket) => socket.destroy());
     const files = [certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])];
     stack.use(watchFiles(files, () => this.#reload(server, address)));
@@ -78,8 +82,9 @@ export class Listeners {
     const server = createServer(
       { noDelay: true, keepAlive: true, allowHalfOpen: true, pauseOnConnect: true },
       (socket) => {
-        if (!this.#track(socket)) return;
-        const use = this.#parts.connections.markBusy(connectionKey(socket));
+        const key = connectionKey(socket);
+        if (!this.#track(socket, key)) return;
+        const use = this.#parts.connections.markBusy(key);
         socket.on("close", () => use[Symbol.dispose]());
         void this.#parts.tcp.handle(route, socket, socket.remoteAddress ?? "unknown");
       },
@@ -88,9 +93,21 @@ export class Listeners {
     return { address: bound, [Symbol.asyncDispose]: async () => void server.close() };
   }
 
+  /** Opens a connection of a port-forward, within the process. Its requests are those of `caller`. */
+  async connect(caller: ForwardCaller): Promise<Duplex> {
+    const { client, server } = connectionPair();
+    const info = forwardedConnectionInfo(caller);
+    if (this.#isStopping || !this.#track(server, info.key)) {
+      throw new KubeError("ServiceUnavailable", "the router accepts no more connections");
+    }
+    this.#protocols.acceptForwarded(server, info);
+    return client;
+  }
+
   /** Stops listening, waits for open connections to finish, and closes those that are left after `shutdownMs`. */
   async stop(): Promise<void> {
     const { scheduler = systemScheduler, shutdownMs = 30_000 } = this.#options;
+    this.#isStopping = true;
     for (const server of this.#servers) server.close();
     this.#protocols.drain();
     this.#parts.splices.leave();
@@ -121,9 +138,9 @@ export class Listeners {
   }
 
   /** False if the connection limit is reached. */
-  #track(socket: Socket): boolean {
+  #track(socket: Duplex, key: string): boolean {
     socket.on("error", () => undefined);
-    this.#parts.connections.add(socket);
+    this.#parts.connections.add(socket, key);
     if (socket.destroyed) return false;
     this.#sockets.add(socket);
     socket.on("close", () => this.#sockets.delete(socket));

@@ -8,6 +8,7 @@ import {
 import type { Socket } from "node:net";
 import { Deadlines } from "../deadlines.ts";
 import { ClientConnection } from "../http1/client-connection.ts";
+import type { ClientSocket } from "../http1/client-socket.ts";
 import { endWhenIdle } from "../http2/http2-idle.ts";
 import { http2Request } from "../http2/http2-request.ts";
 import { http2Upgrade } from "../http2/http2-upgrade.ts";
@@ -85,6 +86,12 @@ export class ProtocolServer {
     this.#serve(socket, socket.alpnProtocol === "h2");
   }
 
+  /** Serves a connection within the process, which is always HTTP/1.1. */
+  acceptForwarded(socket: ClientSocket, connectionInfo: ConnectionInfo): void {
+    socket.on("error", () => undefined);
+    this.#serveHttp1(socket, connectionInfo);
+  }
+
   /** Closes idle connections, and the others when their current requests have ended. */
   drain(): void {
     for (const socket of this.#silent) socket.destroy();
@@ -104,8 +111,13 @@ export class ProtocolServer {
       this.#http2.emit("connection", socket);
       return;
     }
+    this.#serveHttp1(socket, connectionInfoOf(socket));
+  }
+
+  #serveHttp1(socket: ClientSocket, connectionInfo: ConnectionInfo): void {
     const onGone = (connection: ClientConnection): void => void this.#connections.delete(connection);
-    this.#connections.add(new ClientConnection(socket, { ...this.#options, deadlines: this.#deadlines, onGone }));
+    const options = { ...this.#options, connectionInfo, deadlines: this.#deadlines, onGone };
+    this.#connections.add(new ClientConnection(socket, options));
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Credentials } from "../auth/authorizer.ts";
 import { bearerToken } from "../auth/caller.ts";
-import { certificateMayCount, cookieMayCount } from "../auth/page-request.ts";
+import { certificateMayCount, cookieMayCount, forwardMayCount } from "../auth/page-request.ts";
 import type { Route } from "../route/route.ts";
 import type { ClientRequest } from "./client-request.ts";
 import type { ParsedRequest } from "./parse-request.ts";
@@ -9,14 +9,14 @@ const noSessions: readonly string[] = [];
 
 /**
  * The credentials of a request that may be used for this route. A browser attaches cookies and client certificates on
- * its own, so these are left out when a page of another origin may have caused the request.
+ * its own, and it can reach the local port of a port-forward. So these are left out when a web page may have caused the request.
  */
 export function credentialsOf(client: ClientRequest, request: ParsedRequest, route: Route): Credentials {
-  const { peer, isSecure, certificate } = client.connectionInfo;
+  const { peer, isSecure, certificate, forwarded } = client.connectionInfo;
   const { head, proxyAuthorization } = request;
   // A header that is meant for the router alone takes precedence: `Authorization` may then be meant for the sandbox.
   const bearer = bearerToken(head.ownAuthorization ?? proxyAuthorization ?? head.authorization);
-  if (head.sessions.length === 0 && certificate === undefined) {
+  if (head.sessions.length === 0 && certificate === undefined && forwarded === undefined) {
     return { bearer, sessions: noSessions, certificate, peer };
   }
   const page = {
@@ -29,6 +29,7 @@ export function credentialsOf(client: ClientRequest, request: ParsedRequest, rou
     isSecure,
     isUpgrade: client.upgrade !== undefined,
     isOwnHost: route.by === "host",
+    isNamedByHeader: route.by === "header",
   };
   const mayUseCookies = head.sessions.length > 0 && cookieMayCount(page);
   // Over TLS only `__Host-` cookies are used: a sandbox on a sibling host name cannot set those.
@@ -38,6 +39,7 @@ export function credentialsOf(client: ClientRequest, request: ParsedRequest, rou
     bearer,
     sessions: mayUseCookies ? sessions : noSessions,
     certificate: mayUseCertificate ? certificate : undefined,
+    forwarded: forwarded !== undefined && forwardMayCount(page) ? forwarded : undefined,
     peer,
   };
 }
