@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, on, once } from "node:events";
 import { createInterface } from "node:readline";
 
 const program = `${import.meta.dirname}/../../dist/agent-sandbox`;
@@ -12,6 +12,7 @@ export class BoxProcess {
   readonly #ended: Promise<unknown>;
   /** The end of its output, for the error message. */
   #said: string[] = [];
+  readonly #lines = new EventEmitter();
 
   constructor(dataDir: string, listen: string) {
     const addresses = ["--listen", listen, "--router-listen", "127.0.0.1:0"];
@@ -26,6 +27,15 @@ export class BoxProcess {
     this.serving = this.#readLog();
     // Most boxes are killed before they are ready.
     this.serving.catch(() => undefined);
+  }
+
+  /** Waits for a line of the log that matches, or until the signal is aborted. */
+  async logs(pattern: RegExp, signal: AbortSignal): Promise<void> {
+    try {
+      for await (const [line] of on(this.#lines, "line", { signal })) if (pattern.test(String(line))) return;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
   }
 
   async kill(): Promise<void> {
@@ -46,6 +56,7 @@ export class BoxProcess {
     for (const input of [stdout, stderr]) {
       createInterface({ input }).on("line", (line) => {
         this.#said = [...this.#said.slice(-20), line];
+        this.#lines.emit("line", line);
         if (line.includes('"box started"')) resolve();
       });
     }

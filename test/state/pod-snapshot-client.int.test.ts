@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
 import { type Ended, runCommand } from "../clients/run-command.ts";
 import { demand, Unavailable } from "../clients/unavailable.ts";
-import { Box, buildCommandLine, whyNoBox } from "../e2e/box.ts";
-
-const reason = whyNoBox();
-if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
+import { cannotRun, podOf, StateBox } from "./state-box.ts";
 
 const counter = "i=0; while :; do i=$((i+1)); echo $i > /root/count; sleep 0.02; done";
 const manifest = {
@@ -15,14 +12,7 @@ const manifest = {
       apiVersion: "extensions.agents.x-k8s.io/v1beta1",
       kind: "SandboxTemplate",
       metadata: { name: "counter" },
-      spec: {
-        podTemplate: {
-          spec: {
-            terminationGracePeriodSeconds: 1,
-            containers: [{ name: "main", image: "host", command: ["sh", "-c", counter] }],
-          },
-        },
-      },
+      spec: { podTemplate: podOf(["sh", "-c", counter]) },
     },
     {
       apiVersion: "extensions.agents.x-k8s.io/v1beta1",
@@ -33,25 +23,22 @@ const manifest = {
   ],
 };
 
-describe.skipIf(reason !== undefined)("the published Pod snapshot client", () => {
-  let box: Box;
+describe.skipIf(cannotRun)("the published Pod snapshot client", () => {
+  let box: StateBox;
   beforeAll(async () => {
-    buildCommandLine();
-    box = await Box.make();
-    const { code, stderr } = await box.up();
-    if (code !== 0) throw new Error(`Cannot start the box: ${stderr}`);
+    box = await StateBox.start();
   }, 180_000);
-  afterAll(() => box[Symbol.asyncDispose](), 120_000);
+  afterAll(() => box?.[Symbol.asyncDispose](), 120_000);
 
   // The first run on a machine downloads the client.
   test("takes, lists, restores and deletes snapshots, suspends and resumes", { timeout: 600_000 }, async (context) => {
     const { signal } = context;
     const made = await runCommand(`${import.meta.dirname}/../clients/python/environment.sh`, [], { signal });
     const python = python3(made, context).trim();
-    const applied = await box.runWith(JSON.stringify(manifest), "apply", "-f", "-");
+    const applied = await box.box.runWith(JSON.stringify(manifest), "apply", "-f", "-");
     expect(applied).toMatchObject({ code: 0 });
     const script = `${import.meta.dirname}/pod-snapshot-client.py`;
-    const env = { KUBECONFIG: box.kubeconfig, PYTHONDONTWRITEBYTECODE: "1" };
+    const env = { KUBECONFIG: box.box.kubeconfig, PYTHONDONTWRITEBYTECODE: "1" };
     const { stdout, stderr } = await runCommand(python, [script, "counters"], { env, signal });
     const last = stdout.trim().split("\n").at(-1) ?? "";
     if (!last.startsWith("{")) throw new Error(`Cannot read what the client observed: ${stdout}${stderr}`);

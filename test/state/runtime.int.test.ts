@@ -1,27 +1,6 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { type Secret, sandboxes } from "@agent-sandbox/api";
-import { type Client, createClient, HttpTransport, loadKubeconfig, type Resource } from "@agent-sandbox/kube";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Box, buildCommandLine, whyNoBox } from "../e2e/box.ts";
-
-const reason = whyNoBox();
-if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
-
-const namespace = "default";
-const secrets: Resource<Secret> = { apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true };
-
-const manifest = (name: string): string =>
-  JSON.stringify({
-    apiVersion: "agents.x-k8s.io/v1beta1",
-    kind: "Sandbox",
-    metadata: { name },
-    spec: {
-      runtime: "Injected",
-      suspendPolicy: { depth: "Memory", fallback: "Refuse" },
-      podTemplate: { spec: { containers: [{ name: "main", image: "host", command: ["sleep", "infinity"] }] } },
-    },
-  });
+import { secrets } from "../../packages/node/src/resources.ts";
+import { cannotRun, namespace, podOf, StateBox } from "./state-box.ts";
 
 /** A message of a Connect stream is preceded by a byte of flags and four bytes of length. */
 function envelope(message: object): Buffer<ArrayBuffer> {
@@ -59,48 +38,32 @@ interface Call {
   readonly body?: string | Buffer<ArrayBuffer>;
 }
 
-describe.skipIf(reason !== undefined)("sandboxd in a sandbox whose memory is kept", { timeout: 180_000 }, () => {
-  let box: Box;
-  let client: Client;
+describe.skipIf(cannotRun)("sandboxd in a sandbox whose memory is kept", { timeout: 180_000 }, () => {
+  let box: StateBox;
 
   beforeAll(async () => {
-    buildCommandLine();
-    box = await Box.make();
-    const { code, stderr } = await box.up();
-    if (code !== 0) throw new Error(stderr);
-    const { access } = await loadKubeconfig({ path: box.kubeconfig });
-    if (access === undefined) throw new Error("Cannot read the kubeconfig of the box");
-    client = createClient(new HttpTransport(access));
+    box = await StateBox.start();
   }, 180_000);
-  afterAll(async () => {
-    await client?.close();
-    await box?.[Symbol.asyncDispose]();
-  }, 120_000);
+  afterAll(() => box?.[Symbol.asyncDispose](), 120_000);
 
+  /** Runs a command of the command line. */
   async function run(...words: string[]): Promise<string> {
-    const { code, stdout, stderr } = await box.run(...words);
+    const { code, stdout, stderr } = await box.box.run(...words);
     if (code !== 0) throw new Error(`agent-sandbox ${words.join(" ")}: ${stdout}${stderr}`);
     return stdout;
   }
 
-  const shell = (name: string, script: string): Promise<string> => run("exec", name, "--", "sh", "-c", script);
-
-  async function start(name: string): Promise<void> {
-    const file = join(box.dataDir, "objects.json");
-    writeFileSync(file, manifest(name));
-    await run("apply", "-f", file);
-    await run("wait", `sandbox/${name}`, "--for=condition=Ready", "--timeout=90s");
-  }
+  const shell = (name: string, script: string): Promise<string> => box.shell(name, script);
 
   async function tokenOf(name: string): Promise<string> {
-    const { data } = await client.get(secrets, { namespace, name: `${name}-runtime` });
+    const { data } = await box.client.get(secrets, { namespace, name: `${name}-runtime` });
     return Buffer.from(data?.["token"] ?? "", "base64").toString();
   }
 
   /** A request to sandboxd, past the router, with the token of a Sandbox. */
   async function call(name: string, path: string, more: Call = {}): Promise<Response> {
     const { owner = name, port = 8080, type = "application/json", ...init } = more;
-    const { status } = await client.get(sandboxes, { namespace, name });
+    const { status } = await box.read(name);
     // A kept connection does not survive a rollback, in which the sandbox returns to an earlier state of it.
     const headers = { "content-type": type, "x-sandbox-token": await tokenOf(owner), connection: "close" };
     return fetch(`http://${status?.podIPs?.[0]}:${port}${path}`, { ...init, headers });
@@ -119,7 +82,7 @@ describe.skipIf(reason !== undefined)("sandboxd in a sandbox whose memory is kep
     });
 
   test("code contexts, processes and their output continue after a suspension, and hooks run", async () => {
-    await start("worker");
+    await box.run("worker", { runtime: "Injected", podTemplate: podOf(["sleep", "infinity"]) });
     const hook = "#!/bin/sh\necho $(basename $0) $SANDBOX_EPOCH >>/workspace/hooks\n";
     const hooks = "/etc/agent-sandbox/hooks";
     const install = ["before-suspend", "after-resume", "after-fork"].map(
@@ -153,20 +116,20 @@ describe.skipIf(reason !== undefined)("sandboxd in a sandbox whose memory is kep
     const lines = output.trimEnd().split("\n").map(Number);
     expect(lines).toEqual(lines.map((_, index) => index + 1));
     expect(lines.length).toBeGreaterThan(1);
-    expect(await shell("worker", "cat /workspace/hooks")).toBe("before-suspend 0\nafter-resume 1\n");
+    expect(await shell("worker", "cat /workspace/hooks")).toBe("before-suspend 0\nafter-resume 1");
     expect(await json(call("worker", "/v1/epoch"))).toMatchObject({ epoch: 1, name: "worker" });
   });
 
   test("a fork has its own identity, and neither accepts the token of the other", async () => {
     expect(await run("fork", "worker", "second")).toMatch(/second forked from worker \(from memory, epoch 2\)\n$/);
-    const { uid } = (await client.get(sandboxes, { namespace, name: "second" })).metadata;
+    const { uid } = (await box.read("second")).metadata;
     expect(await json(call("second", "/v1/epoch"))).toEqual({ epoch: 2, name: "second", namespace: "default", uid });
     expect(await json(call("worker", "/v1/epoch"))).toMatchObject({ epoch: 1, name: "worker" });
     expect((await call("second", "/v1/epoch", { owner: "worker" })).status).toBe(401);
     expect((await call("worker", "/v1/epoch", { owner: "second" })).status).toBe(401);
-    expect(await shell("second", "tail -1 /workspace/hooks; hostname")).toBe("after-fork 2\nsecond\n");
-    expect(await shell("worker", "tail -1 /workspace/hooks")).toBe("after-resume 1\n");
-    expect(await shell("second", "ps -o stat= -C sleep | grep -c T || true")).toBe("0\n");
+    expect(await shell("second", "tail -1 /workspace/hooks; hostname")).toBe("after-fork 2\nsecond");
+    expect(await shell("worker", "tail -1 /workspace/hooks")).toBe("after-resume 1");
+    expect(await shell("second", "ps -o stat= -C sleep | grep -c T || true")).toBe("0");
     const contexts = await json<{ contexts: { id: string }[] }>(call("second", "/v1/contexts"));
     const body = JSON.stringify({ code: "x + 2" });
     const path = `/v1/contexts/${contexts.contexts[0]?.id}/execute`;
