@@ -20,6 +20,8 @@ import type { Effects } from "./pod/effects.ts";
 import type { Machine } from "./pod/machine.ts";
 import { PodController } from "./pod/pod-controller.ts";
 import { tearDown } from "./pod/sandbox.ts";
+import { DeletedSandboxes } from "./state/deleted-sandboxes.ts";
+import { removeContinued } from "./state/restore-pod.ts";
 import { endInterruptedCaptures, SnapshotController } from "./state/snapshot-controller.ts";
 import { ClaimBinder } from "./storage/claim-binder.ts";
 import type { StreamOptions } from "./streams/find-container.ts";
@@ -64,6 +66,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   starting.defer(() => image);
   await sweep(machine);
   await endInterruptedCaptures(machine);
+  await removeContinued(machine);
   starting.use(machine.trash).start((error) => log.warn({ error }, "discarded files not removed"));
   const facts = await machineFacts(machine, nodeName);
   const events = starting.use(new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log }));
@@ -87,6 +90,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   );
   starting.use(await NameServer.start({ address: machine.network.pool.gateway, names: rules, log }));
   starting.use(new Housekeeping({ client, machine, log }));
+  starting.use(new DeletedSandboxes({ client, machine, log }));
   starting.use(new ClaimBinder({ client, machine, events, log }));
   starting.use(new SnapshotController({ client, machine, nodeName, events, log }));
   starting.use(new EndpointWriter({ client, nodeName, log }));

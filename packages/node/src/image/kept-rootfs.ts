@@ -81,11 +81,16 @@ export async function sweepKept({ layout, sandboxes, discard = removeTree }: Kep
   if (existing === undefined) return [];
   const abandoned: string[] = [];
   for (const value of kept) {
-    if (existing.has(value) || (await isHeld(layout, value))) continue;
-    await discard(join(keptFolder(layout), value));
-    abandoned.push(value);
+    if (!existing.has(value) && (await removeKept(layout, value, discard))) abandoned.push(value);
   }
   return abandoned;
+}
+
+/** Removes the layers of a Sandbox that was deleted. Returns false while a Pod still uses them. */
+export async function removeKept(layout: Layout, value: string, discard: Discard): Promise<boolean> {
+  if (await isHeld(layout, value)) return false;
+  await discard(join(keptFolder(layout), value));
+  return true;
 }
 
 async function isHeld(layout: Layout, value: string): Promise<boolean> {

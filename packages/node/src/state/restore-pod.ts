@@ -62,6 +62,16 @@ export async function restorePod(effects: Effects, pod: Pod, record: PodRecord):
   }
 }
 
+/** Removes images that Pods have continued from. A node that is killed right after a restore leaves them behind. */
+export async function removeContinued({
+  records,
+  suspensions,
+}: Pick<Machine, "records" | "suspensions">): Promise<void> {
+  for (const record of (await records.list()).values()) {
+    if (record?.restore?.step === "running") await suspensions.removeOlder(record.keptFor ?? "", record.uid);
+  }
+}
+
 /** Lets the sandbox refresh its identity and run its hook. The Pod is not ready before that. */
 async function tellInside(effects: Effects, pod: Pod, record: PodRecord, image: UsableImage): Promise<void> {
   const { client, recordEvent, machine } = effects;
@@ -126,7 +136,7 @@ async function openSnapshotImage(effects: Effects, pod: Pod, record: PodRecord, 
     snapshot: stored.name,
     prepare: () => placeFiles(machine, record, found),
     // The Sandbox continues from here: memory that was saved before is out of date.
-    used: () => machine.suspensions.retire(record.keptFor ?? "", machine.now()),
+    used: () => machine.suspensions.removeOlder(record.keptFor ?? "", record.uid),
   };
 }
 

@@ -22,7 +22,7 @@ describe("the images of suspended Sandboxes", () => {
 
   async function save(sandboxUid: string, epoch: number, sizeBytes = 10): Promise<void> {
     const partial = await store.begin({ sandboxUid, epoch });
-    const meta = { version: 1, sandboxUid, epoch, namespace: "a", sizeBytes, files: {}, containers: {} };
+    const meta = { version: 1, podUid: "pod", sandboxUid, epoch, namespace: "a", sizeBytes, files: {}, containers: {} };
     await store.commit(partial, meta as unknown as ImageMeta);
   }
 
@@ -71,6 +71,26 @@ describe("the images of suspended Sandboxes", () => {
     await save("two", 0);
     expect(await store.sweep(async () => new Set(["two"]), 0)).toEqual(["one"]);
     expect(await readdir(folder("suspensions"))).toEqual(["two"]);
+  });
+
+  test("images that could not be restored are removed with their Sandbox", async () => {
+    for (const name of ["one-a", "two"]) {
+      await save(name, 3);
+      await store.retire(name, 5);
+    }
+    expect(await store.sweep(async () => new Set(["two"]), 0)).toEqual(["one-a"]);
+    expect(await readdir(folder("unusable"))).toEqual(["5-two-3"]);
+    await store.forget("two");
+    expect(await readdir(folder("unusable"))).toEqual([]);
+  });
+
+  test("a Pod that has run makes the images of earlier Pods out of date, but not its own", async () => {
+    await save("one", 3);
+    await store.removeOlder("one", "pod");
+    expect(await readdir(folder("suspensions", "one"))).toEqual(["3"]);
+    await store.removeOlder("one", "next");
+    expect(await readdir(folder("suspensions", "one"))).toEqual([]);
+    expect(() => store.admit({ sandboxUid: "two", namespace: "a", bytes: 1 })).not.toThrow();
   });
 
   test("nothing is removed while the API server cannot be asked", async () => {

@@ -133,17 +133,32 @@ export class Suspensions {
     await this.#limitUnusable(now);
   }
 
+  /** Removes the images that other Pods of a Sandbox have saved. Called when this Pod has run: they are out of date. */
+  async removeOlder(sandboxUid: string, podUid: string): Promise<void> {
+    for (const epoch of await this.#epochsOf(sandboxUid)) {
+      const found = await this.find({ sandboxUid, epoch }).catch(() => undefined);
+      if (found?.meta.podUid !== podUid) await this.remove({ sandboxUid, epoch });
+    }
+  }
+
+  /** Removes all images of a Sandbox that was deleted, also those that could not be restored. */
+  async forget(sandboxUid: string): Promise<void> {
+    for (const epoch of await this.#epochsOf(sandboxUid)) await this.remove({ sandboxUid, epoch });
+    await this.#discard(join(this.#root, sandboxUid));
+    for (const name of await namesIn(this.#unusable)) {
+      if (sandboxOf(name) === sandboxUid) await this.#discard(join(this.#unusable, name));
+    }
+  }
+
   /** Removes the images of Sandboxes that no longer exist, and unusable images that are too old. Returns the UIDs. */
   async sweep(sandboxes: () => Promise<ReadonlySet<string> | undefined>, now: number): Promise<string[]> {
     await this.#limitUnusable(now);
     // Listed before the Sandboxes, so that the image of a Sandbox created in between is not removed.
-    const found = await namesIn(this.#root);
+    const unusable = (await namesIn(this.#unusable)).map(sandboxOf);
+    const found = [...new Set([...(await namesIn(this.#root)), ...unusable])];
     const existing = found.length === 0 ? undefined : await sandboxes();
     const gone = existing === undefined ? [] : found.filter((uid) => !existing.has(uid));
-    for (const sandboxUid of gone) {
-      for (const epoch of await this.#epochsOf(sandboxUid)) await this.remove({ sandboxUid, epoch });
-      await this.#discard(join(this.#root, sandboxUid));
-    }
+    for (const sandboxUid of gone) await this.forget(sandboxUid);
     return gone;
   }
 
@@ -165,4 +180,9 @@ export class Suspensions {
 
 function nameOf({ sandboxUid, epoch }: SuspensionKey): string {
   return `${sandboxUid}/${epoch}`;
+}
+
+/** The Sandbox of an unusable image, whose folder is named `<time>-<UID>-<epoch>`. */
+function sandboxOf(name: string): string {
+  return name.slice(name.indexOf("-") + 1, name.lastIndexOf("-"));
 }
