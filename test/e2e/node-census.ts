@@ -44,8 +44,11 @@ async function rulesOf(table: string): Promise<string[]> {
   const families = await Promise.all(
     ["inet", "bridge"].map((family) => runCommand("nft", ["-s", "list", "table", family, table])),
   );
-  return families.flatMap((text) => text.split("\n").map((line) => line.trim()));
+  return families.flatMap((text) => text.split("\n").map((line) => line.trim())).filter((rule) => !ofRoutes.test(rule));
 }
+
+/** The rule about networks that this machine has routes to when the box starts. Other programs add and remove them. */
+const ofRoutes = /^ip daddr [\d{][^@]* accept$/;
 
 async function cgroupsBelow(parent: string): Promise<string[]> {
   const trees = (await detectCgroups()).folders("/");
