@@ -59,7 +59,9 @@ export async function createMonitored(request: MonitorRequest): Promise<number> 
 function startMonitor(request: MonitorRequest): Program {
   try {
     return startProgram("conmon", monitorArgs(request), {
-      stdio: ["ignore", "ignore", "pipe", "pipe"],
+      // conmon ends when it cannot report, and the container continues without a monitor. So it has the peer of its report too, in
+      // case this process is killed before.
+      stdio: ["ignore", "ignore", "pipe", "pipe", "peer"],
       // conmon reports over the descriptor in this variable: one line with the pid, or with -1 and an error message.
       env: { PATH: process.env["PATH"], _OCI_SYNCPIPE: "3", ...shortLived(request.runtime) },
       session: true,

@@ -6,7 +6,7 @@ import { namesIn } from "../system/folders.ts";
 import { tryCommand } from "../system/run-command.ts";
 import type { ExecArguments, ExecCommand, OciRuntime, RuntimeBuild, RuntimeCommand } from "./oci-runtime.ts";
 import { keepTmpOnRoot } from "./root-tmp.ts";
-import { runDetached } from "./run-detached.ts";
+import { closePeer, runDetached } from "./run-detached.ts";
 import type { RuntimeProgram } from "./runc.ts";
 import { buildOf, sandboxCalls } from "./runsc-checkpoints.ts";
 import { callRuntime, deleteContainer, isGone } from "./runtime-call.ts";
@@ -29,7 +29,8 @@ export const keepConnections = "--allow-connected-on-save";
 const hideSysctls = "mount -t tmpfs -o ro,size=4k none /proc/sys/net || exit\n";
 
 /** runsc sets the OOM score of its own processes, but those that run the sandbox's code inherit the shell's. */
-const raiseScore = `echo ${sandboxOomScore} >/proc/self/oom_score_adj`;
+const raiseScore = `${closePeer}
+echo ${sandboxOomScore} >/proc/self/oom_score_adj`;
 
 /** Sets `$id` to the last word, and keeps the first `$count` words: those before the verb. */
 const keepWords = `for id; do :; done

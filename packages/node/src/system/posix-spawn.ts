@@ -4,8 +4,11 @@ import { getSystemErrorMessage, getSystemErrorName } from "node:util";
 import koffi from "koffi";
 import { lazyLibc } from "./native-call.ts";
 
-/** A descriptor of the new process: one end of a socket pair whose other end is ours, or /dev/null. */
-export type Stdio = "pipe" | "ignore";
+/**
+ * A descriptor of the new process: one end of a socket pair whose other end is ours (`pipe`), /dev/null (`ignore`), or the other end of
+ * the pair before it (`peer`). With its own peer, writing never fails: the process is not ended by SIGPIPE when this one is killed.
+ */
+export type Stdio = "pipe" | "ignore" | "peer";
 
 export interface SpawnOptions {
   /** The descriptors from 0 on. */
@@ -46,7 +49,9 @@ export function posixSpawn(program: string, args: readonly string[], options: Sp
   calls.initActions(actions);
   try {
     for (const [descriptor, pair] of pairs.entries()) {
-      if (pair === undefined) calls.addOpen(actions, descriptor, "/dev/null", 2, 0);
+      const peer = options.stdio[descriptor] === "peer" ? pairs[descriptor - 1]?.ours : undefined;
+      if (peer !== undefined) calls.addDuplicate(actions, peer, descriptor);
+      else if (pair === undefined) calls.addOpen(actions, descriptor, "/dev/null", 2, 0);
       else calls.addDuplicate(actions, pair.theirs, descriptor);
     }
     if (options.cwd !== undefined) calls.addChangeFolder(actions, options.cwd);

@@ -47,6 +47,16 @@ test("the program has the given folder and descriptors and default signals", asy
   expect([extra, await ended]).toEqual(["more\n", { code: 0 }]);
 });
 
+test("a program with its own peer can write when nobody else reads, and its end is still noticed", async () => {
+  const script = "read line; echo more >&3; echo alive";
+  const { stdio, ended } = startProgram("sh", ["-c", script], { stdio: ["pipe", "pipe", "ignore", "pipe", "peer"] });
+  stdio[3]?.destroy();
+  stdio[0]?.end("go\n");
+  expect([await said(stdio[1]), await ended]).toEqual(["alive\n", { code: 0 }]);
+  const silent = startProgram("true", [], { stdio: ["ignore", "ignore", "ignore", "pipe", "peer"] });
+  expect(await said(silent.stdio[3])).toBe("");
+});
+
 const openDescriptors = (): number => readdirSync("/proc/self/fd").length;
 
 test("a failed start is an error and leaks no descriptors", () => {

@@ -4,7 +4,7 @@ import { type Ended, posixSpawn, reap, type SpawnOptions } from "./posix-spawn.t
 /** A running child process. It is reaped here when it ends. */
 export interface Program {
   readonly pid: number;
-  /** Our ends by descriptor; undefined for "ignore". The caller destroys those it does not use. */
+  /** Our ends by descriptor; undefined for "ignore" and "peer". The caller destroys those it does not use. */
   readonly stdio: readonly (Socket | undefined)[];
   /** Resolves when the process has ended. Its output may still be unread. */
   readonly ended: Promise<Ended>;

@@ -1,4 +1,5 @@
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { restoreAnnotation, type Sandbox, sandboxes, saveAnnotation } from "@agent-sandbox/api";
 import { type Logger, silentLogger } from "@agent-sandbox/kube";
 import { createNode } from "../../src/create-node.ts";
@@ -68,6 +69,8 @@ async function report(type: string): Promise<void> {
   say(`answer ${status === "True" ? status : `${reason}: ${message}`}`);
   const place = { namespace, pod: name, follow: false, previous: false, timestamps: false };
   // Only whole lines: the container may be writing.
-  const lines = (await text(await node.podStreams.logs(place))).split("\n").slice(0, -1);
-  say(`log ${lines.join()}`);
+  const log = async (): Promise<string[]> => (await text(await node.podStreams.logs(place))).split("\n").slice(0, -1);
+  // A restored container counts on, and has a monitor that writes its log.
+  while (type === "PodRestored" && status === "True" && (await log()).length < 5) await sleep(50);
+  say(`log ${(await log()).join()}`);
 }
