@@ -55,8 +55,12 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     const foreign = { ...claims, ns: "alice", uid: world.alice.record.uids["web"] };
     const forged = [version, id, Buffer.from(JSON.stringify(foreign)).toString("base64url"), signature].join(".");
     const credentials = { none: "", expired, forged, scoped, own: mallory.account.token };
-    const answers = Object.entries(credentials).flatMap(([what, token]) => {
-      const headers: Record<string, string> = token === "" ? {} : { Authorization: `Bearer ${token}` };
+    // A token may also be the password of Basic.
+    const spellings = Object.entries(credentials).flatMap(([what, token]) => [
+      { what, headers: token === "" ? {} : { Authorization: `Bearer ${token}` } },
+      { what, headers: { Authorization: `Basic ${Buffer.from(`alice:${token}`).toString("base64")}` } },
+    ]);
+    const answers = spellings.flatMap(({ what, headers }) => {
       const byHeader = { "X-Sandbox-ID": "web", "X-Sandbox-Namespace": "alice", "X-Sandbox-Port": "8000" };
       const uid = { "X-Sandbox-UID": world.alice.record.uids["web"] ?? "" };
       const address = { "X-Sandbox-Pod-IP": world.alice.record.pods["web"]?.address ?? "" };
