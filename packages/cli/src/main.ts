@@ -51,6 +51,11 @@ withFolder(program.command("up"))
     appended,
   )
   .option(
+    "--state-key-file <file>",
+    "encrypt saved memory with the 32 bytes in this file; repeat it for older keys that only decrypt",
+    appended,
+  )
+  .option(
     "--default-runtime <name>",
     "runtime of Pods without runtimeClassName (default: gVisor if it works here, otherwise runc)",
   )

@@ -67,6 +67,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   await sweep(machine);
   await endInterruptedCaptures(machine);
   await removeContinued(machine);
+  await machine.vault.sweep((await machine.records.list()).values());
   starting.use(machine.trash).start((error) => log.warn({ error }, "discarded files not removed"));
   const facts = await machineFacts(machine, nodeName);
   const events = starting.use(new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log }));

@@ -51,6 +51,7 @@ export class Housekeeping implements AsyncDisposable {
         const removed = await machine.suspensions.sweep(() => sandboxUids(client), machine.now());
         if (removed.length > 0) log.info({ sandboxes: removed }, "images of deleted sandboxes removed");
       },
+      "decrypted images": async () => machine.vault.sweep((await machine.records.list()).values()),
       snapshots: async () => {
         const removed = await sweepSnapshots(client, machine.snapshots);
         if (removed.length > 0) log.info({ snapshots: removed }, "files of deleted snapshots removed");

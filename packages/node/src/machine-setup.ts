@@ -21,8 +21,11 @@ import type { RuntimeRegistration } from "./runtime/oci-runtime.ts";
 import { openRuntimes, type Runtimes } from "./runtime/open-runtimes.ts";
 import { sharedKernel } from "./runtime/shared-kernel.ts";
 import { readSettings, runtimeChoices } from "./settings.ts";
+import { ImageVault } from "./state/image-vault.ts";
 import { defaultStateLimits, type StateLimits } from "./state/limits.ts";
+import { PlainMemory } from "./state/plain-memory.ts";
 import { SnapshotStore } from "./state/snapshot-store.ts";
+import { StateKeys } from "./state/state-keys.ts";
 import { Suspensions } from "./state/suspensions.ts";
 import { type Cgroups, detectCgroups } from "./system/cgroups.ts";
 import { countingFolders, makeCountingCgroup } from "./system/enter-cgroup.ts";
@@ -54,6 +57,8 @@ export interface MachineOptions {
   readonly allow?: Partial<Allowances>;
   /** The limits of saved memory. */
   readonly state?: Partial<StateLimits>;
+  /** Files with keys for saved memory, in addition to those of the settings. The first key encrypts, all of them decrypt. */
+  readonly stateKeyFiles?: readonly string[];
   /** The Pod capacity in the Node object. Default 250. */
   readonly podCapacity?: number;
   /** The delays before containers restart. Default: the kubelet's 10 s to 5 min. */
@@ -124,7 +129,7 @@ export async function openMachine(
     network,
     users,
     cgroups,
-    ...(await openState(options, layout, trash)),
+    ...(await openState(options, { layout, cgroups, budget, trash })),
     runtimes: runtimes.present,
     defaultRuntime: runtimes.default,
     sharedKernel: sharedKernel(runtimes),
@@ -149,14 +154,16 @@ export async function openMachine(
 
 async function openState(
   options: MachineOptions,
-  layout: Layout,
-  trash: Trash,
-): Promise<Pick<Machine, "suspensions" | "saves" | "standstill">> {
+  { layout, cgroups, budget, trash }: Pick<Machine, "layout" | "cgroups" | "budget" | "trash">,
+): Promise<Pick<Machine, "suspensions" | "saves" | "standstill" | "vault">> {
   const { blocks, bsize } = await statfs(layout.dataDir);
   const settings = await readSettings(options.dataDir);
   const limits = { ...defaultStateLimits(blocks * bsize), ...settings.state, ...options.state };
+  const keys = await StateKeys.read([...(options.stateKeyFiles ?? []), ...(settings.stateKeyFiles ?? [])]);
+  const vault = new ImageVault(keys, new PlainMemory({ layout, cgroups, memoryBytes: budget.memoryBytes }));
   return {
-    suspensions: await Suspensions.open(layout, limits, (path) => trash.discard(path)),
+    vault,
+    suspensions: await Suspensions.open(layout, limits, { vault, discard: (path) => trash.discard(path) }),
     saves: new FairLimiter({ total: limits.saves, perKey: limits.saves }),
     standstill: new FairLimiter({ total: Number.POSITIVE_INFINITY, perKey: 1 }),
   };

@@ -27,6 +27,8 @@ export interface NodeSettings {
   readonly budget?: Partial<Budget>;
   /** The limits of saved memory. */
   readonly state?: Partial<StateLimits>;
+  /** Files with keys for saved memory. The first key encrypts, all of them decrypt. */
+  readonly stateKeyFiles?: readonly string[];
   /** The subnet of the Pods' addresses. */
   readonly subnet?: string;
   /** The Pod capacity in the Node object. */
@@ -97,6 +99,7 @@ const rule: Rule = object({
     bytes: count,
     saves: count,
   }),
+  stateKeyFiles: list(matching(/^\/[^\0]+$/, "an absolute path"), 16),
   subnet: satisfying(
     (value) => typeof value === "string" && parseSubnet(value) !== undefined,
     'a network such as "10.1.0.0/16"',

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { settingsOf, wordsOf } from "./node-flags.ts";
 
@@ -13,15 +14,18 @@ test("flags become settings, and settings become flags", () => {
     runtime: ["kata=/opt/kata/bin/kata-runtime"],
     defaultRuntime: "kata",
     allowRuntime: ["runc", "crun"],
+    stateKeyFile: ["/etc/key", "old-key"],
   };
   expect(settingsOf(flags)).toEqual({
     allow: { privileged: true, hostPaths: ["/srv", "/mnt/data"] },
     runtimes: [{ name: "kata", program: "/opt/kata/bin/kata-runtime" }],
     defaultRuntime: "kata",
     allowedRuntimes: ["runc", "crun"],
+    stateKeyFiles: ["/etc/key", resolve("old-key")],
   });
   expect(wordsOf(flags).join(" ")).toBe(
-    "--allow-privileged --allow-host-path /srv --allow-host-path /mnt/data --runtime kata=/opt/kata/bin/kata-runtime --default-runtime kata --allow-runtime runc --allow-runtime crun",
+    "--allow-privileged --allow-host-path /srv --allow-host-path /mnt/data --runtime kata=/opt/kata/bin/kata-runtime --default-runtime kata --allow-runtime runc --allow-runtime crun " +
+      `--state-key-file /etc/key --state-key-file ${resolve("old-key")}`,
   );
 });
 

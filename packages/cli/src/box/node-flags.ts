@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { checkSettings, type NodeSettings } from "@agent-sandbox/node";
 import { CommandError } from "../command-error.ts";
 
@@ -9,11 +10,12 @@ export interface NodeFlags {
   readonly runtime?: readonly string[];
   readonly defaultRuntime?: string;
   readonly allowRuntime?: readonly string[];
+  readonly stateKeyFile?: readonly string[];
 }
 
 /** Converts the flags to node settings. Throws on an invalid flag, before anything is started. */
 export function settingsOf(flags: NodeFlags): NodeSettings {
-  const { allowPrivileged, allowHostPath, runtime, defaultRuntime, allowRuntime } = flags;
+  const { allowPrivileged, allowHostPath, runtime, defaultRuntime, allowRuntime, stateKeyFile } = flags;
   const allow = {
     ...(allowPrivileged !== undefined && { privileged: allowPrivileged }),
     ...(allowHostPath !== undefined && { hostPaths: allowHostPath }),
@@ -23,6 +25,7 @@ export function settingsOf(flags: NodeFlags): NodeSettings {
     ...(runtime !== undefined && { runtimes: runtime.map(parseRuntime) }),
     ...(defaultRuntime !== undefined && { defaultRuntime }),
     ...(allowRuntime !== undefined && { allowedRuntimes: allowRuntime }),
+    ...(stateKeyFile !== undefined && { stateKeyFiles: stateKeyFile.map((file) => resolve(file)) }),
   };
   return checkSettings(settings, "Cannot start the box: its options");
 }
@@ -30,12 +33,15 @@ export function settingsOf(flags: NodeFlags): NodeSettings {
 /** Converts the flags back to command-line arguments, for the background process. */
 export function wordsOf(flags: NodeFlags): string[] {
   const { allowPrivileged, allowHostPath = [], runtime = [], defaultRuntime, allowRuntime = [] } = flags;
+  const { stateKeyFile = [] } = flags;
   return [
     ...(allowPrivileged === true ? ["--allow-privileged"] : []),
     ...allowHostPath.flatMap((folder) => ["--allow-host-path", folder]),
     ...runtime.flatMap((one) => ["--runtime", one]),
     ...(defaultRuntime === undefined ? [] : ["--default-runtime", defaultRuntime]),
     ...allowRuntime.flatMap((name) => ["--allow-runtime", name]),
+    // The background process has another working folder.
+    ...stateKeyFile.flatMap((file) => ["--state-key-file", resolve(file)]),
   ];
 }
 

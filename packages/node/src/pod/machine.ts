@@ -7,6 +7,7 @@ import type { NodeCapacity } from "../oci/downward.ts";
 import type { ResourceBounds, ResourceDefaults } from "../oci/resources.ts";
 import type { OciRuntime } from "../runtime/oci-runtime.ts";
 import type { SharedKernel } from "../runtime/shared-kernel.ts";
+import type { ImageVault } from "../state/image-vault.ts";
 import type { SnapshotStore } from "../state/snapshot-store.ts";
 import type { Suspensions } from "../state/suspensions.ts";
 import type { Cgroups } from "../system/cgroups.ts";
@@ -39,6 +40,8 @@ export interface Machine {
   /** Lets one task at a time pause a Pod. Keys are UIDs of Pods. */
   readonly standstill: FairLimiter;
   readonly snapshots: SnapshotStore;
+  /** Encrypts images, and decrypts them. */
+  readonly vault: ImageVault;
   readonly defaults: ResourceDefaults;
   /** The limits of all sandboxes together. */
   readonly budget: Budget;

@@ -91,6 +91,14 @@ describe("decideSnapshot()", () => {
     });
   });
 
+  test("a snapshot that cannot be restored here says why, until it can", () => {
+    const obstacle = { reason: "KeyUnavailable", message: "no key" } as const;
+    const locked = decide(observe({}, { stored, isRestorable: false, obstacle })).status;
+    const restorable = condition("Restorable", "False", "KeyUnavailable", "no key");
+    expect(locked).toEqual({ ...ready, conditions: [restorable, complete], restorable: false });
+    expect(decide(observe({ status: locked ?? {} }, { stored })).status).toEqual(ready);
+  });
+
   test("a retained snapshot is not owned by its Sandbox any more", () => {
     const other = { ...box, uid: "x" };
     const retained = observe(

@@ -26,8 +26,9 @@ export interface ObservedSnapshot {
   readonly nodeName: string;
   /** The complete snapshot on the disk. */
   readonly stored: StoredSnapshot | undefined;
-  /** Whether this node can restore it now. */
+  /** Whether this node can restore it now, and if not, why. */
   readonly isRestorable: boolean;
+  readonly obstacle?: Omit<CaptureProblem, "isFinal"> | undefined;
   /** The result of a capture in this pass that failed. */
   readonly problem?: CaptureProblem;
 }

@@ -8,6 +8,7 @@ import { mountsUnder } from "../system/mounts.ts";
 import { runCommand } from "../system/run-command.ts";
 import { syncTree } from "./clone-tree.ts";
 import { volumesFolder } from "./image-files.ts";
+import type { CheckpointTarget, OpenCheckpoint } from "./image-vault.ts";
 
 /**
  * An emptyDir volume is removed with its Pod. When the Pod is saved, the processes in the image use its files, so the next Pod must
@@ -18,10 +19,18 @@ import { volumesFolder } from "./image-files.ts";
 const copyTimeoutMs = 10 * 60_000;
 
 /** Copies the volumes in memory of a paused Pod into an image, and syncs them: the Pod ends when the image is complete. */
-export async function copyMemoryVolumes(layout: Layout, pod: Pod, image: string): Promise<void> {
+export async function copyMemoryVolumes(
+  layout: Layout,
+  pod: Pod,
+  image: string,
+  { addVolume }: Pick<CheckpointTarget, "addVolume">,
+): Promise<void> {
   const { volumes } = podPaths(layout, pod.metadata?.uid ?? "");
   const names = emptyDirs(pod, "Memory");
-  for (const name of names) await copy(join(volumes, name), join(volumesFolder(image), name));
+  for (const name of names) {
+    if (addVolume === undefined) await copy(join(volumes, name), join(volumesFolder(image), name));
+    else await addVolume(name, join(volumes, name));
+  }
   if (names.length > 0) await syncTree(volumesFolder(image));
 }
 
@@ -32,8 +41,14 @@ export async function moveVolumesOut(layout: Layout, pod: Pod, image: string): P
 }
 
 /** Gives a Pod the volumes of its image. Its own are empty, because nothing has run in it. */
-export async function moveVolumesIn(layout: Layout, uid: string, image: string): Promise<void> {
+export async function moveVolumesIn(
+  layout: Layout,
+  uid: string,
+  image: string,
+  { fillVolumes }: Pick<OpenCheckpoint, "fillVolumes">,
+): Promise<void> {
   const { volumes } = podPaths(layout, uid);
+  await fillVolumes((name) => join(volumes, name));
   for (const name of await namesIn(volumesFolder(image))) {
     const [source, target] = [join(volumesFolder(image), name), join(volumes, name)];
     if ((await mountsUnder(target)).includes(target)) await copy(source, target);

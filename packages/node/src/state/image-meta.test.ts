@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkPlace, type ImageMeta, readMeta } from "./image-meta.ts";
 import { StateError } from "./state-error.ts";
+import { StateKeys } from "./state-keys.ts";
 
 const build = { version: "release-1", sha256: "aa" };
 const place = { build, cpu: "cpu", specHash: "spec" };
@@ -37,11 +38,11 @@ describe("reading the description of an image", () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
   test("an image without a description does not exist", async () => {
-    expect(await readMeta(folder)).toBeUndefined();
+    expect(await readMeta(folder, new StateKeys([]))).toBeUndefined();
   });
 
   test.for(["", "{", "[]", '{"version":2}', "null-ish"])("%j is damaged", async (text) => {
     await writeFile(join(folder, "meta.json"), text);
-    await expect(readMeta(folder)).rejects.toMatchObject({ reason: "ImageDamaged" });
+    await expect(readMeta(folder, new StateKeys([]))).rejects.toMatchObject({ reason: "ImageDamaged" });
   });
 });

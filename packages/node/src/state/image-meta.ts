@@ -4,7 +4,9 @@ import type { ContainerRecord } from "../pod/record.ts";
 import type { RuntimeBuild } from "../runtime/oci-runtime.ts";
 import { readJson } from "../system/json-file.ts";
 import { type FileSums, metaFile } from "./image-files.ts";
+import { openSealedMeta, type SealedFiles, type SealedMeta } from "./sealed-meta.ts";
 import { StateError } from "./state-error.ts";
+import type { StateKeys } from "./state-keys.ts";
 
 /** What is known about an image, beside its files. */
 export interface ImageMeta {
@@ -29,6 +31,8 @@ export interface ImageMeta {
   /** The containers of the Pod's record. Those without `ended` are part of the saved sandbox. */
   readonly containers: Readonly<Record<string, ContainerRecord>>;
   readonly files: FileSums;
+  /** The files, if they are encrypted. `files` is empty then: decrypting a file verifies it. */
+  readonly sealed?: SealedFiles;
   readonly sizeBytes: number;
 }
 
@@ -39,15 +43,28 @@ export interface RestorePlace {
   readonly specHash: string;
 }
 
-/** Undefined if there is no image. Throws `ImageDamaged` if its description cannot be read. */
-export async function readMeta(image: string): Promise<ImageMeta | undefined> {
+/**
+ * Undefined if there is no image. Throws `ImageDamaged` if its description cannot be read, and `KeyUnavailable` if it is encrypted
+ * with a key that the node does not have.
+ */
+export async function readMeta(image: string, keys: StateKeys): Promise<ImageMeta | undefined> {
+  const found = await readMetaFile(image);
+  if (found === undefined) return undefined;
+  const meta = found.version === 2 ? ((await openSealedMeta(image, found, keys)) as ImageMeta) : found;
+  if (meta.version === 1 && typeof meta.files === "object" && typeof meta.containers === "object") return meta;
+  throw new StateError("ImageDamaged", `Cannot restore the image: its file ${metaFile} has an unknown format`);
+}
+
+/** What an image takes, which is known without its key. Undefined if there is no image or it is damaged. */
+export async function readUse(image: string): Promise<Pick<ImageMeta, "namespace" | "sizeBytes"> | undefined> {
+  return readMetaFile(image).catch(() => undefined);
+}
+
+async function readMetaFile(image: string): Promise<ImageMeta | SealedMeta | undefined> {
   const found = await readJson(join(image, metaFile)).catch((cause: unknown) => {
     throw new StateError("ImageDamaged", `Cannot restore the image: its file ${metaFile} is damaged`, { cause });
   });
-  if (found === undefined) return undefined;
-  const meta = found as ImageMeta;
-  if (meta.version === 1 && typeof meta.files === "object" && typeof meta.containers === "object") return meta;
-  throw new StateError("ImageDamaged", `Cannot restore the image: its file ${metaFile} has an unknown format`);
+  return found as ImageMeta | SealedMeta | undefined;
 }
 
 /** Throws if an intact image cannot be restored here, with the reason. */

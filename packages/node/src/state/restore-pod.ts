@@ -18,10 +18,11 @@ import { findMonitors } from "../runtime/monitor.ts";
 import { readCpuFeatures } from "./cpu-features.ts";
 import { moveVolumesIn, moveVolumesOut } from "./empty-dirs.ts";
 import { hashContainers } from "./hash-containers.ts";
-import { checkpointFolder } from "./image-files.ts";
 import { checkPlace, type ImageMeta, readMeta } from "./image-meta.ts";
+import type { OpenCheckpoint } from "./image-vault.ts";
 import { openSnapshot, placeFiles, type UsableSnapshot } from "./restore-snapshot.ts";
 import { runHooks } from "./sandboxd-lifecycle.ts";
+import { ownFiles } from "./sealed-meta.ts";
 import { StateError } from "./state-error.ts";
 import { containersToStop, continueProcesses } from "./stop-processes.ts";
 import type { StoredImage } from "./suspensions.ts";
@@ -35,8 +36,11 @@ import { verifyFiles } from "./verify-image.ts";
 export async function restorePod(effects: Effects, pod: Pod, record: PodRecord): Promise<void> {
   const { machine } = effects;
   const name = wantedImage(pod) ?? "";
+  // Decrypted files are removed when the runtime has opened them, or when the restore has failed.
+  await using decrypted = new AsyncDisposableStack();
   try {
     const image = await openImage(effects, pod, record, name);
+    decrypted.use(image.checkpoint);
     const isInterrupted = record.restore?.step === "begun";
     // Before the first record: as long as the restore has not begun, nothing has run that could have changed the files.
     if (!isInterrupted) await image.prepare?.();
@@ -83,6 +87,8 @@ async function tellInside(effects: Effects, pod: Pod, record: PodRecord, image: 
 
 /** An image that this Pod may use. */
 export interface UsableImage extends Pick<StoredImage, "folder"> {
+  /** The files for the runtime. */
+  readonly checkpoint: OpenCheckpoint;
   readonly meta: Pick<ImageMeta, "containers" | "identity">;
   /** The name of the SandboxSnapshot that the image belongs to. */
   readonly snapshot?: string;
@@ -111,11 +117,13 @@ async function openImage(effects: Effects, pod: Pod, record: PodRecord, name: st
   if (orderOf(pod, image.meta).length === 0) {
     throw new StateError("ImageDamaged", "Cannot restore the image: it contains no running container of the Pod");
   }
+  const checkpoint = await machine.vault.open(image.folder, image.meta);
   return {
     ...image,
+    checkpoint,
     claim: async () => {
       await machine.suspensions.claim(key, record.uid);
-      await moveVolumesIn(machine.layout, record.uid, image.folder);
+      await moveVolumesIn(machine.layout, record.uid, image.folder, checkpoint);
     },
     used: () => machine.suspensions.remove(key),
   };
@@ -130,11 +138,13 @@ async function openSnapshotImage(effects: Effects, pod: Pod, record: PodRecord, 
   const found = await openSnapshot(effects, pod, record, uid);
   const { folder, stored } = found;
   const image = stored.depth === "Memory" ? await openMemory(effects, pod, record, found) : undefined;
+  const checkpoint = await machine.vault.open(folder, image?.meta ?? ownFiles(folder, stored));
   return {
     folder,
+    checkpoint,
     meta: image?.meta ?? { containers: {}, identity: record.identity === true },
     snapshot: stored.name,
-    prepare: () => placeFiles(machine, record, found),
+    prepare: () => placeFiles(machine, record, found, checkpoint),
     // The Sandbox continues from here: memory that was saved before is out of date.
     used: () => machine.suspensions.removeOlder(record.keptFor ?? "", record.uid),
   };
@@ -146,7 +156,7 @@ async function openMemory(
   record: PodRecord,
   { folder, stored }: UsableSnapshot,
 ): Promise<StoredImage> {
-  const meta = await readMeta(folder);
+  const meta = await readMeta(folder, effects.machine.vault.keys);
   if (meta === undefined) throw new StateError("ImageMissing", `SandboxSnapshot "${stored.name}" has lost its memory`);
   await checkImage(effects, pod, record, { folder, meta });
   return { folder, meta };
@@ -198,7 +208,7 @@ async function restoreContainer(
 ): Promise<void> {
   const saved = image.meta.containers[container];
   const attempt = saved?.attempt ?? 0;
-  const restoration = { folder: checkpointFolder(image.folder), again };
+  const restoration = { folder: image.checkpoint.folder, again };
   if (container === holderName) await runHolder(effects, pod, record, { attempt, restoration });
   else await startContainer(effects, pod, record, { name: container, attempt, restoration });
   await keepHistory(effects.machine, record, { container, saved });

@@ -12,6 +12,7 @@ import { namesIn } from "../system/folders.ts";
 import { mountsUnder } from "../system/mounts.ts";
 import { cloneTree, refillTree } from "./clone-tree.ts";
 import { volumesFolder } from "./image-files.ts";
+import type { OpenCheckpoint } from "./image-vault.ts";
 import { claimIn, layerIn, type StoredSnapshot, snapshotFolder } from "./snapshot-store.ts";
 import { isOwnClaim } from "./snapshot-volumes.ts";
 import { StateError } from "./state-error.ts";
@@ -82,6 +83,7 @@ export async function placeFiles(
   machine: Machine,
   record: PodRecord,
   { stored, folder, sandbox }: UsableSnapshot,
+  { fillVolumes }: Pick<OpenCheckpoint, "fillVolumes">,
 ): Promise<void> {
   const { layout, trash } = machine;
   const { uid: holder, keptFor = "", volumes = {} } = record;
@@ -96,6 +98,7 @@ export async function placeFiles(
     if (place?.claim !== undefined && isOwnClaim(sandbox, name)) await refillTree(claimIn(folder, name), place.path);
   }
   for (const name of await namesIn(volumesFolder(folder))) await placeVolume(machine, record, { folder, name });
+  await fillVolumes((name) => join(podPaths(layout, holder).volumes, name));
 }
 
 /** An emptyDir may be a mount in memory, which must stay. */

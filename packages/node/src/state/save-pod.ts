@@ -20,8 +20,9 @@ import { endsSoon } from "../system/processes.ts";
 import { readCpuFeatures } from "./cpu-features.ts";
 import { copyMemoryVolumes, moveVolumesOut } from "./empty-dirs.ts";
 import { hashContainers } from "./hash-containers.ts";
-import { checkpointFolder, sizeOf, sumFiles } from "./image-files.ts";
-import type { ImageMeta } from "./image-meta.ts";
+import { sizeOf, sumFiles } from "./image-files.ts";
+import { type ImageMeta, readUse } from "./image-meta.ts";
+import { sumOf } from "./image-vault.ts";
 import { runHooks } from "./sandboxd-lifecycle.ts";
 import { StateError } from "./state-error.ts";
 
@@ -81,14 +82,17 @@ async function writeSuspension(
   await network.setLink(record.address, "down");
   await pausePod(machine, record);
   signal.throwIfAborted();
-  await sandbox.checkpoints.save(sandbox.id, checkpointFolder(partial));
-  await copyMemoryVolumes(layout, pod, partial);
-  const files = await sumFiles(partial);
-  const sizeBytes = sizeOf(files);
+  await using target = await machine.vault.begin(partial, await memoryOf(machine, record));
+  await sandbox.checkpoints.save(sandbox.id, target.folder);
+  await copyMemoryVolumes(layout, pod, partial, target);
+  const sealed = await target.seal();
+  const files = sealed === undefined ? await sumFiles(partial) : {};
+  const sizeBytes = sealed === undefined ? sizeOf(files) : sumOf(sealed);
   suspensions.admit({ ...use, bytes: sizeBytes });
   signal.throwIfAborted();
   const about = await describeImage(machine, pod, record);
-  await suspensions.commit(partial, { ...about, ...key, kind: "suspension", files, sizeBytes });
+  const content = { files, sizeBytes, ...(sealed && { sealed }) };
+  await suspensions.commit(partial, { ...about, ...key, kind: "suspension", ...content });
   return sizeBytes;
 }
 
@@ -151,15 +155,21 @@ export async function checkBuild({ runtime, checkpoints }: PodSandbox, record: P
 }
 
 /** An image has at most the size of the Pod's memory. */
-export async function checkRoom({ cgroups, layout, budget }: Machine, { uid }: PodRecord): Promise<void> {
-  const [{ freeBytes }, usage] = await Promise.all([
-    diskSpace(layout.stateDir),
-    cgroupUsage(cgroups, podPaths(layout, uid).cgroup),
-  ]);
-  const wanted = usage?.workingSetBytes ?? 0;
+export async function checkRoom(machine: Machine, record: PodRecord): Promise<void> {
+  const { layout, budget } = machine;
+  const [{ freeBytes }, { bytes: wanted }] = await Promise.all([diskSpace(layout.stateDir), memoryOf(machine, record)]);
   if (freeBytes - wanted >= budget.diskFreeBytes) return;
   const why = `the disk has ${freeBytes} free bytes, of which this node keeps ${budget.diskFreeBytes}`;
   throw new StateError("QuotaExceeded", `Cannot save the memory of the Pod: it uses ${wanted} bytes, and ${why}`);
+}
+
+/** The cgroup of a Pod and the memory that it uses. */
+export async function memoryOf(
+  { cgroups, layout }: Machine,
+  { uid }: PodRecord,
+): Promise<{ readonly cgroup: string; readonly bytes: number }> {
+  const { cgroup } = podPaths(layout, uid);
+  return { cgroup, bytes: (await cgroupUsage(cgroups, cgroup))?.workingSetBytes ?? 0 };
 }
 
 /** Runs the sandbox's hook and ends what cannot be restored: sessions and debug containers. */
@@ -199,7 +209,8 @@ export async function endSavedPod({ machine, endSessions }: Effects, pod: Pod, r
   for (const { run } of Object.values(record.containers)) {
     if (run !== undefined) await endsSoon(run.monitor.pid, run.monitor.start);
   }
-  const image = await machine.suspensions.find({ sandboxUid: record.keptFor ?? "", epoch: save.epoch });
-  if (image !== undefined) await moveVolumesOut(machine.layout, pod, image.folder);
+  const image = machine.suspensions.folderOf({ sandboxUid: record.keptFor ?? "", epoch: save.epoch });
+  // Without the key: a node that was started again without it ends the Pod all the same.
+  if ((await readUse(image)) !== undefined) await moveVolumesOut(machine.layout, pod, image);
   await machine.records.write({ ...record, save: { ...save, step: "ended" } });
 }

@@ -72,7 +72,8 @@ export class SnapshotController implements AsyncDisposable {
     if (snapshot === undefined) return undefined;
     const { machine, nodeName } = this.#options;
     const stored = await machine.snapshots.read(snapshot.metadata.uid ?? "");
-    return { snapshot, nodeName, stored, isRestorable: stored !== undefined && (await isRestorable(machine, stored)) };
+    const obstacle = stored && (await obstacleTo(machine, stored));
+    return { snapshot, nodeName, stored, isRestorable: stored !== undefined && obstacle === undefined, obstacle };
   }
 
   async #perform(
@@ -111,7 +112,8 @@ export class SnapshotController implements AsyncDisposable {
       const stored = await this.#take(snapshot, client);
       const { namespace, name, sizeBytes, pauseMs } = stored;
       log.info({ snapshot: `${namespace}/${name}`, sizeBytes, pauseMs }, "snapshot taken");
-      return { ...observed, stored, isRestorable: await isRestorable(machine, stored) };
+      const obstacle = await obstacleTo(machine, stored);
+      return { ...observed, stored, isRestorable: obstacle === undefined, obstacle };
     } catch (error) {
       if (!(error instanceof StateError)) throw error;
       return { ...observed, problem: problemOf(error) };
@@ -164,17 +166,21 @@ async function writeStatus(
     });
 }
 
-/** Whether this node has the runtime and the processor that the snapshot was taken with. */
-async function isRestorable(machine: Machine, { uid, depth }: StoredSnapshot): Promise<boolean> {
-  if (depth === "Filesystem") return true;
+/** Why this node cannot restore a snapshot: it lacks the key, the runtime or the processor that it was taken with. */
+async function obstacleTo(
+  machine: Machine,
+  { uid, depth }: StoredSnapshot,
+): Promise<Pick<StateError, "reason" | "message"> | undefined> {
+  if (depth === "Filesystem") return undefined;
   try {
-    const meta = await readMeta(snapshotFolder(machine.layout, uid));
-    const build = await machine.runtimes.get(meta?.runtime ?? "")?.checkpoints?.build();
-    if (meta === undefined || build === undefined) return false;
+    const meta = await readMeta(snapshotFolder(machine.layout, uid), machine.vault.keys);
+    if (meta === undefined) throw new StateError("ImageMissing", "The snapshot has lost its memory");
+    const build = await machine.runtimes.get(meta.runtime)?.checkpoints?.build();
+    if (build === undefined) throw new StateError("RuntimeCannotSave", `This node has no runtime "${meta.runtime}"`);
     checkPlace(meta, { build, cpu: await readCpuFeatures(), specHash: meta.specHash });
-    return true;
+    return undefined;
   } catch (error) {
-    if (error instanceof StateError) return false;
+    if (error instanceof StateError) return { reason: error.reason, message: error.message };
     throw error;
   }
 }

@@ -16,12 +16,16 @@ export function isFailed(status: SandboxSnapshotStatus | undefined): boolean {
 
 /** The status of a complete snapshot. */
 export function readyStatus(
-  { snapshot, nodeName, isRestorable }: ObservedSnapshot,
+  { snapshot, nodeName, isRestorable, obstacle }: ObservedSnapshot,
   stored: StoredSnapshot,
   now: number,
 ): SandboxSnapshotStatus {
   const { depth, sizeBytes, pauseMs, runtime, sandbox, epoch, createdAt } = stored;
-  const before = removeCondition(snapshot.status?.conditions, "Failed");
+  const intact = removeCondition(snapshot.status?.conditions, "Failed");
+  const before =
+    obstacle === undefined
+      ? removeCondition(intact, "Restorable")
+      : setCondition(intact, { type: "Restorable", status: "False", ...obstacle, ...generationOf(snapshot) }, now);
   return {
     conditions: ready(
       snapshot,

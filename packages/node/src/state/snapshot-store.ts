@@ -7,6 +7,7 @@ import { readJson, writeJson } from "../system/json-file.ts";
 import { removeTree } from "../system/remove-tree.ts";
 import type { Discard } from "../system/trash.ts";
 import { partialSuffix } from "./image-files.ts";
+import type { SealedFiles } from "./sealed-meta.ts";
 
 /** A container of the source, and the image that its writable layer was written over. */
 export interface SnapshotContainer {
@@ -30,6 +31,8 @@ export interface StoredSnapshot {
   readonly containers: readonly SnapshotContainer[];
   /** The volumes of the Sandbox's claims whose files are in the snapshot, by their names in the Pod. */
   readonly claims: readonly string[];
+  /** The encrypted volumes of a snapshot without memory. With memory, the description of the image has them. */
+  readonly sealed?: SealedFiles;
   readonly pauseMs: number;
   readonly sizeBytes: number;
   /** Milliseconds since 1970. */

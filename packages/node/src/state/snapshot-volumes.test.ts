@@ -21,14 +21,14 @@ const places = {
 
 test("contains the Pod's own folders and its claims, and nothing that is made again", () => {
   expect(volumesToCapture(pod(scratch, data, settings), sandbox, places, { volumes: "Include" })).toEqual([
-    { name: "scratch", path: "/s", isClaim: false },
-    { name: "data", path: "/d", isClaim: true },
+    { name: "scratch", path: "/s", isClaim: false, isMemory: false },
+    { name: "data", path: "/d", isClaim: true, isMemory: false },
   ]);
 });
 
 test("leaves out claims and folders of the machine that are excluded", () => {
   expect(volumesToCapture(pod(scratch, data, host, shared), sandbox, places, { volumes: "Exclude" })).toEqual([
-    { name: "scratch", path: "/s", isClaim: false },
+    { name: "scratch", path: "/s", isClaim: false, isMemory: false },
   ]);
 });
 

@@ -8,6 +8,8 @@ export interface CapturedVolume {
   readonly path: string;
   /** Whether it belongs to a claim, which outlives the Pod, or to the Pod. */
   readonly isClaim: boolean;
+  /** Whether its files are in memory. */
+  readonly isMemory: boolean;
 }
 
 /**
@@ -25,9 +27,9 @@ export function volumesToCapture(
   return (spec?.volumes ?? []).flatMap(({ name, emptyDir, persistentVolumeClaim, hostPath }): CapturedVolume[] => {
     const path = places[name]?.path;
     if (path === undefined) return [];
-    if (emptyDir !== undefined) return [{ name, path, isClaim: false }];
+    if (emptyDir !== undefined) return [{ name, path, isClaim: false, isMemory: emptyDir.medium === "Memory" }];
     if ((persistentVolumeClaim ?? hostPath) === undefined || wanted === "Exclude") return [];
-    if (isOwnClaim(sandbox, name)) return [{ name, path, isClaim: true }];
+    if (isOwnClaim(sandbox, name)) return [{ name, path, isClaim: true, isMemory: false }];
     const why = `the volume "${name}" does not belong to the Sandbox alone; with "volumes: Exclude" it is left out`;
     throw new StateError("VolumeNotLocal", `Cannot take a snapshot: ${why}`);
   });

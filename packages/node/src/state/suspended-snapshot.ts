@@ -125,7 +125,7 @@ async function copyFiles(
   for (const volume of await namesIn(volumesFolder(image.folder))) {
     await cloneTree(join(volumesFolder(image.folder), volume), join(volumesFolder(folder), volume));
   }
-  await writeJson(join(folder, metaFile), { ...image.meta, kind: "snapshot" });
+  await writeJson(join(folder, metaFile), await machine.vault.metaOf(folder, { ...image.meta, kind: "snapshot" }));
 }
 
 function storedOf(

@@ -4,9 +4,14 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { layoutOf } from "../layout.ts";
 import type { ImageMeta } from "./image-meta.ts";
+import { ImageVault } from "./image-vault.ts";
 import { defaultStateLimits } from "./limits.ts";
+import type { PlainMemory } from "./plain-memory.ts";
+import { StateKeys } from "./state-keys.ts";
 import { Suspensions } from "./suspensions.ts";
 
+// Without keys it uses no memory.
+const vault = new ImageVault(new StateKeys([]), {} as PlainMemory);
 const limits = { ...defaultStateLimits(1_000_000), images: 2 };
 
 describe("the images of suspended Sandboxes", () => {
@@ -14,7 +19,7 @@ describe("the images of suspended Sandboxes", () => {
   let store: Suspensions;
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "suspensions-"));
-    store = await Suspensions.open(layoutOf(dataDir), limits);
+    store = await Suspensions.open(layoutOf(dataDir), limits, { vault });
   });
   afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
@@ -42,7 +47,7 @@ describe("the images of suspended Sandboxes", () => {
   test("limits count the images of earlier processes, and not the one that will be replaced", async () => {
     await save("one", 0);
     await save("two", 0);
-    const next = await Suspensions.open(layoutOf(dataDir), limits);
+    const next = await Suspensions.open(layoutOf(dataDir), limits, { vault });
     const admit = (sandboxUid: string) => () => next.admit({ sandboxUid, namespace: "a", bytes: 1 });
     expect(admit("two")).not.toThrow();
     expect(admit("three")).toThrow("this node has its 2 images already");
@@ -52,7 +57,7 @@ describe("the images of suspended Sandboxes", () => {
 
   test("what a crash left half written is removed at the next start", async () => {
     await store.begin({ sandboxUid: "one", epoch: 3 });
-    await Suspensions.open(layoutOf(dataDir), limits);
+    await Suspensions.open(layoutOf(dataDir), limits, { vault });
     expect(await readdir(folder("suspensions", "one"))).toEqual([]);
   });
 

@@ -7,7 +7,8 @@ import { readJson, writeJson } from "../system/json-file.ts";
 import { removeTree } from "../system/remove-tree.ts";
 import type { Discard } from "../system/trash.ts";
 import { beginImage, commitImage, partialSuffix, removePartials } from "./image-files.ts";
-import { type ImageMeta, readMeta } from "./image-meta.ts";
+import { type ImageMeta, readMeta, readUse } from "./image-meta.ts";
+import type { ImageVault } from "./image-vault.ts";
 import { checkLimits, type ImageUse, type StateLimits } from "./limits.ts";
 import { StateError } from "./state-error.ts";
 
@@ -25,6 +26,12 @@ export interface SuspensionKey {
   readonly epoch: number;
 }
 
+export interface SuspensionOptions {
+  readonly vault: ImageVault;
+  /** Removes a folder. Default: at once. */
+  readonly discard?: Discard;
+}
+
 /** Images that could not be restored are kept for inspection: so many, and so long. */
 const mostUnusable = 8;
 const unusableForMs = 7 * 24 * 3_600_000;
@@ -37,34 +44,36 @@ export class Suspensions {
   readonly #root: string;
   readonly #unusable: string;
   readonly #limits: StateLimits;
+  readonly #vault: ImageVault;
   readonly #discard: Discard;
   readonly #uses = new Map<string, ImageUse>();
 
-  private constructor(layout: Layout, limits: StateLimits, discard: Discard) {
+  private constructor(layout: Layout, limits: StateLimits, { vault, discard = removeTree }: SuspensionOptions) {
     this.#root = join(layout.stateDir, "suspensions");
     this.#unusable = join(layout.stateDir, "unusable");
     this.#limits = limits;
+    this.#vault = vault;
     this.#discard = discard;
   }
 
   /** Opens the store and removes partial images, which a crash left behind. */
-  static async open(layout: Layout, limits: StateLimits, discard: Discard = removeTree): Promise<Suspensions> {
-    const store = new Suspensions(layout, limits, discard);
+  static async open(layout: Layout, limits: StateLimits, options: SuspensionOptions): Promise<Suspensions> {
+    const store = new Suspensions(layout, limits, options);
     for (const sandboxUid of await namesIn(store.#root)) {
       await removePartials(join(store.#root, sandboxUid));
       for (const epoch of await store.#epochsOf(sandboxUid)) {
         const key = { sandboxUid, epoch };
-        const meta = await readMeta(store.folderOf(key)).catch(() => undefined);
-        store.#uses.set(nameOf(key), { sandboxUid, namespace: meta?.namespace ?? "", bytes: meta?.sizeBytes ?? 0 });
+        const { namespace = "", sizeBytes: bytes = 0 } = (await readUse(store.folderOf(key))) ?? {};
+        store.#uses.set(nameOf(key), { sandboxUid, namespace, bytes });
       }
     }
     return store;
   }
 
-  /** The image of a Sandbox and epoch. Throws a StateError if it is damaged. */
+  /** The image of a Sandbox and epoch. Throws a StateError if it is damaged or its key is missing. */
   async find(key: SuspensionKey): Promise<StoredImage | undefined> {
     const folder = this.folderOf(key);
-    const meta = await readMeta(folder);
+    const meta = await readMeta(folder, this.#vault.keys);
     return meta === undefined ? undefined : { folder, meta };
   }
 
@@ -82,7 +91,7 @@ export class Suspensions {
 
   /** Completes a partial image, and removes the other images of the Sandbox: it has run since they were saved. */
   async commit(partial: string, meta: ImageMeta): Promise<StoredImage> {
-    const folder = await commitImage(partial, meta);
+    const folder = await commitImage(partial, await this.#vault.metaOf(partial, meta));
     const { sandboxUid, namespace, epoch, sizeBytes: bytes } = meta;
     this.#uses.set(nameOf(meta), { sandboxUid, namespace, bytes });
     for (const other of await this.#epochsOf(sandboxUid)) {

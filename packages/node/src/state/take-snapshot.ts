@@ -16,8 +16,10 @@ import { writeJson } from "../system/json-file.ts";
 import { cloneTree, syncTree } from "./clone-tree.ts";
 import { checkpointFolder, metaFile, sizeOf, sumFiles, volumesFolder } from "./image-files.ts";
 import type { ImageMeta } from "./image-meta.ts";
+import { type CheckpointTarget, sumOf } from "./image-vault.ts";
 import { tellSandboxd } from "./sandboxd-lifecycle.ts";
-import { checkBuild, checkRoom, describeImage, pausePod, sandboxOf } from "./save-pod.ts";
+import { checkBuild, checkRoom, describeImage, memoryOf, pausePod, sandboxOf } from "./save-pod.ts";
+import type { SealedFiles } from "./sealed-meta.ts";
 import {
   type CaptureIntent,
   claimIn,
@@ -58,11 +60,14 @@ export async function takeSnapshot(capture: Capture): Promise<StoredSnapshot> {
   const volumes = volumesToCapture(capture.pod, capture.sandbox, record, capture.snapshot.spec);
   try {
     const folder = await store.begin(uid, intentOf(capture));
-    const pauseMs = await standingStill(capture, depth, () => captureInto(folder, capture, volumes));
-    if (depth === "Memory") await describe(folder, capture);
-    else await rm(checkpointFolder(folder), { recursive: true, force: true });
+    await using target = await targetOf(capture, folder);
+    const pauseMs = await standingStill(capture, depth, () => captureInto(folder, capture, { volumes, target }));
+    // gVisor wrote them for its side effect only.
+    if (depth === "Filesystem") await emptyFolder(target.folder);
+    const sealed = await target.seal();
+    if (depth === "Memory") await describe(folder, capture, sealed);
     await syncTree(folder);
-    const stored = await storedOf(capture, { folder, depth, pauseMs, volumes });
+    const stored = await storedOf(capture, { folder, depth, pauseMs, volumes, sealed });
     await capture.admit(stored.sizeBytes);
     await store.commit(stored);
     return stored;
@@ -158,18 +163,33 @@ export async function resumePod(
   }
 }
 
-async function captureInto(folder: string, capture: Capture, volumes: readonly CapturedVolume[]): Promise<void> {
+async function targetOf({ machine, record }: Capture, folder: string): Promise<CheckpointTarget> {
+  const memory = await memoryOf(machine, record);
+  const { checkpoints } = runtimeNamed(machine, runtimeNameOf(record));
+  return machine.vault.begin(folder, checkpoints === undefined ? { ...memory, bytes: 0 } : memory);
+}
+
+async function emptyFolder(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true });
+}
+
+async function captureInto(
+  folder: string,
+  capture: Capture,
+  { volumes, target }: { readonly volumes: readonly CapturedVolume[]; readonly target: CheckpointTarget },
+): Promise<void> {
   const { machine, record } = capture;
   const { checkpoints } = runtimeNamed(machine, runtimeNameOf(record));
   if (checkpoints !== undefined) {
     // Also for depth Filesystem: gVisor writes its cached files back before it saves.
-    await checkpoints.save(sandboxOf(machine, record).id, checkpointFolder(folder));
+    await checkpoints.save(sandboxOf(machine, record).id, target.folder);
   }
   for (const { name } of containersOf(capture)) {
     await cloneTree(writableLayerOf(machine, record, name), layerIn(folder, name));
   }
-  for (const { name, path, isClaim } of volumes) {
-    await cloneTree(path, isClaim ? claimIn(folder, name) : join(volumesFolder(folder), name));
+  for (const { name, path, isClaim, isMemory } of volumes) {
+    if (isMemory && target.addVolume !== undefined) await target.addVolume(name, path);
+    else await cloneTree(path, isClaim ? claimIn(folder, name) : join(volumesFolder(folder), name));
   }
 }
 
@@ -187,20 +207,21 @@ function containersOf({ pod, record }: Capture): SnapshotContainer[] {
 }
 
 /** Makes the snapshot an image that a Pod can be restored from. */
-async function describe(folder: string, capture: Capture): Promise<void> {
+async function describe(folder: string, capture: Capture, sealed: SealedFiles | undefined): Promise<void> {
   const { machine, pod, record, sandbox } = capture;
   const checkpoint = checkpointFolder(folder);
   for (const name of await readdir(checkpoint)) await chmod(join(checkpoint, name), 0o600);
-  const files = await sumFiles(folder);
+  const files = sealed === undefined ? await sumFiles(folder) : {};
   const meta: ImageMeta = {
     ...(await describeImage(machine, pod, record)),
     kind: "snapshot",
     sandboxUid: sandbox.metadata.uid ?? "",
     epoch: epochOf(sandbox),
     files,
-    sizeBytes: sizeOf(files),
+    ...(sealed && { sealed }),
+    sizeBytes: sealed === undefined ? sizeOf(files) : sumOf(sealed),
   };
-  await writeJson(join(folder, metaFile), meta);
+  await writeJson(join(folder, metaFile), await machine.vault.metaOf(folder, meta));
 }
 
 export function epochOf({ status }: Sandbox): number {
@@ -214,7 +235,14 @@ async function storedOf(
     depth,
     pauseMs,
     volumes,
-  }: { folder: string; depth: SnapshotDepth; pauseMs: number; volumes: readonly CapturedVolume[] },
+    sealed,
+  }: {
+    folder: string;
+    depth: SnapshotDepth;
+    pauseMs: number;
+    volumes: readonly CapturedVolume[];
+    sealed: SealedFiles | undefined;
+  },
 ): Promise<StoredSnapshot> {
   const { machine, snapshot, sandbox, record } = capture;
   const { uid = "", namespace = "", name = "" } = snapshot.metadata;
@@ -231,6 +259,7 @@ async function storedOf(
     runtime: { name: runtime.name, version },
     containers: containersOf(capture),
     claims: volumes.filter(({ isClaim }) => isClaim).map((volume) => volume.name),
+    ...(depth === "Filesystem" && sealed && { sealed }),
     pauseMs,
     sizeBytes: (await countDisk([folder]))?.get(folder) ?? 0,
     createdAt: machine.now(),

@@ -96,9 +96,9 @@ function bindReadOnly(source: string, target: string): void {
 
 export function mountTmpfs(
   target: string,
-  { sizeBytes, mode }: { readonly sizeBytes: number; readonly mode: number },
+  { sizeBytes, mode, noSwap = false }: { readonly sizeBytes: number; readonly mode: number; readonly noSwap?: boolean },
 ): void {
-  const data = `size=${Math.floor(sizeBytes)},mode=${mode.toString(8)}`;
+  const data = `size=${Math.floor(sizeBytes)},mode=${mode.toString(8)}${noSwap ? ",noswap" : ""}`;
   libc().mount(ourName, target, { type: "tmpfs", flags: noDevices | noSetuid, data });
 }
 

@@ -1,0 +1,34 @@
+import type { Readable } from "node:stream";
+import { NodeError } from "../errors.ts";
+import { runCommand } from "../system/run-command.ts";
+import { startProgram } from "../system/start-program.ts";
+
+const extractWithinMs = 10 * 60_000;
+
+/** The content of a folder as a tar archive, with owners, attributes and links. Mounts below the folder are left out. */
+export async function* tarTree(folder: string): AsyncGenerator<Uint8Array> {
+  const options = ["--sparse", "--xattrs", "--xattrs-include=*", "--acls", "--numeric-owner", "--one-file-system"];
+  const args = ["--create", "--format=posix", ...options, `--directory=${folder}`, "--file=-", "."];
+  const { stdio, ended } = startProgram("tar", args, { stdio: ["ignore", "pipe", "pipe"] });
+  const [, stdout, stderr] = stdio;
+  const said = textOf(stderr);
+  if (stdout !== undefined) yield* stdout as AsyncIterable<Uint8Array>;
+  const { code } = await ended;
+  if (code !== 0)
+    throw new NodeError("NodeSetup", `Cannot archive "${folder}": ${(await said).trim() || `tar: ${code}`}`);
+}
+
+/** Replaces the content of a folder by that of an archive of `tarTree`. */
+export async function untarTree(archive: string, folder: string): Promise<void> {
+  await runCommand("find", [folder, "-xdev", "-mindepth", "1", "-delete"], { timeoutMs: extractWithinMs });
+  const options = ["--xattrs", "--xattrs-include=*", "--acls", "--numeric-owner", "--same-owner", "--same-permissions"];
+  await runCommand("tar", ["--extract", ...options, `--directory=${folder}`, `--file=${archive}`], {
+    timeoutMs: extractWithinMs,
+  });
+}
+
+async function textOf(stream: Readable | undefined): Promise<string> {
+  let text = "";
+  for await (const part of stream?.setEncoding("utf8") ?? []) if (text.length < 4096) text += String(part);
+  return text;
+}
