@@ -26,6 +26,7 @@ interface Counted {
   readonly kind: string;
   /** The numbers of the answer: of this connection, and of all of them. */
   count(message: string): Promise<readonly [number, number]>;
+  readonly closed: Promise<unknown>;
   close(): void;
 }
 
@@ -61,7 +62,7 @@ describe.skipIf(cannotRun)("open connections over the sleep of a sandbox", { tim
 
   const read = () => box.read("counter");
   /** The number of all messages, and the epoch. */
-  const get = (): Promise<string> => box.get("counter", webPort);
+  const get = (path = "/"): Promise<string> => box.get("counter", webPort, path);
   const epoch = async (): Promise<number> => (await read()).status?.suspension?.epoch ?? 0;
 
   async function openWebSocket(): Promise<Counted> {
@@ -72,7 +73,7 @@ describe.skipIf(cannotRun)("open connections over the sleep of a sandbox", { tim
       socket.send(message);
       return numbersIn(String((await once(socket, "message"))[0]), message);
     };
-    return { kind: "WebSocket", count, close: () => socket.terminate() };
+    return { kind: "WebSocket", count, closed: once(socket, "close"), close: () => socket.terminate() };
   }
 
   /** A tunnel to the port that answers lines. */
@@ -92,7 +93,8 @@ describe.skipIf(cannotRun)("open connections over the sleep of a sandbox", { tim
       while (!line.endsWith("\n")) line += String((await once(socket, "data"))[0]);
       return numbersIn(line.trimEnd(), message);
     };
-    return { kind: "tunnel", count, close: () => socket.destroy() };
+    const closed = new Promise((resolve) => socket.on("error", () => undefined).once("close", resolve));
+    return { kind: "tunnel", count, closed, close: () => socket.destroy() };
   }
 
   const podIsGone = async (): Promise<boolean> => !(await box.exists(pods, "counter"));
@@ -182,6 +184,16 @@ describe.skipIf(cannotRun)("open connections over the sleep of a sandbox", { tim
     const { status } = await read();
     expect(status?.suspension?.epoch).toBe(resumed);
     expect(await get()).toBe(`${sent} ${resumed}`);
+  });
+
+  test("a rollback ends the connections, in the clients and in the sandbox", async () => {
+    await box.snapshot("early", "counter");
+    await countOnAll("later", 3 + cycles);
+    expect(await get("/open")).toBe(String(clients.length));
+    await suspend();
+    await box.resume("counter", { restoreFrom: { snapshotRef: { name: "early" } } });
+    await Promise.all(clients.map(({ closed }) => closed));
+    await expect.poll(() => get("/open"), { timeout: 10_000, interval: 100 }).toBe("0");
   });
 });
 

@@ -1,22 +1,39 @@
 """A server that counts in memory. It answers each message of a WebSocket, and each line of a TCP connection, with the
-number of messages on that connection, the number of all messages, and the message itself."""
+number of messages on that connection, the number of all messages, and the message itself. `GET /open` is answered with the
+number of open connections."""
 
 import asyncio
 import base64
+import contextlib
 import hashlib
 import os
 
 # Memory that a suspension must give back to the machine: random, so that no page can be left out.
 ballast = os.urandom(64 * 1024 * 1024)
 total = 0
+open_connections = 0
 
 
 async def answers(reader, writer):
     count = 0
-    while line := await reader.readline():
-        count += 1
-        await answer(writer, count, line.rstrip(b"\n"), lambda text: text + b"\n")
-    writer.close()
+    with counted():
+        while line := await reader.readline():
+            count += 1
+            await answer(writer, count, line.rstrip(b"\n"), lambda text: text + b"\n")
+        writer.close()
+
+
+@contextlib.contextmanager
+def counted():
+    """Counts a connection while it is open."""
+    global open_connections
+    open_connections += 1
+    try:
+        yield
+    except (ConnectionError, EOFError):
+        pass
+    finally:
+        open_connections -= 1
 
 
 async def answer(writer, count, text, frame):
@@ -31,12 +48,17 @@ async def serve(reader, writer):
     lines = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:] if b": " in line)
     key = next((line.split(b": ", 1)[1] for line in head.split(b"\r\n") if line.lower().startswith(b"sec-websocket-key")), None)
     if key is None:
-        body = b"%d %s" % (total, lines.get(b"x-sandbox-epoch", b"none"))
+        body = b"%d" % open_connections if head.startswith(b"GET /open ") else b"%d %s" % (total, lines.get(b"x-sandbox-epoch", b"none"))
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body))
         writer.close()
         return
     accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
     writer.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n" % accept)
+    with counted():
+        await frames(reader, writer)
+
+
+async def frames(reader, writer):
     count = 0
     while True:
         first, second = await reader.readexactly(2)

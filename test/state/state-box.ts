@@ -204,10 +204,13 @@ export class StateBox implements AsyncDisposable {
   }
 
   /** The body of a response of a Sandbox, through the router. */
-  async get(name: string, port = 8000): Promise<string> {
+  async get(name: string, port = 8000, path = "/"): Promise<string> {
     const headers = { host: `${port}-${name}.${namespace}.localhost`, authorization: `Bearer ${this.token()}` };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      request(this.router(), { headers, agent: false }).once("response", resolve).once("error", reject).end();
+      request(new URL(path, this.router()), { headers, agent: false })
+        .once("response", resolve)
+        .once("error", reject)
+        .end();
     });
     const body = await text(response);
     if (response.statusCode !== 200) throw new Error(`${response.statusCode} ${body}`);

@@ -107,8 +107,8 @@ export class PodSplices {
     if (this.#places.size > 0) this.#wakeSandbox(sandbox);
   }
 
-  close(why: Closed): void {
-    for (const splice of this.#members) splice.close(why);
+  close(why: Closed, restored?: Promise<void>): void {
+    for (const splice of this.#members) splice.close(why, restored);
   }
 
   #sleep(): void {

@@ -118,8 +118,11 @@ export class Splice {
     if (this.#frames?.isBetween === true) this.#sendClose();
   }
 
-  /** Closes both ends, because the sandbox lost its end of the connection or cannot get the bytes. */
-  close(why: Closed): void {
+  /**
+   * Closes both ends, because the sandbox lost its end of the connection or cannot get the bytes. With `restored`, the sandbox
+   * continues from an earlier state that may contain its end: it gets the reset when it can receive it.
+   */
+  close(why: Closed, restored?: Promise<void>): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#ended.resolve(why);
@@ -127,7 +130,9 @@ export class Splice {
     const mayTell = this.#frames?.isBetween === true && !this.#client.writableNeedDrain;
     if (mayTell) endStream(this.#client, closeFrame(1012, why.message));
     else abortStream(this.#client);
-    this.#release();
+    this.#held = [];
+    if (restored === undefined) this.#release();
+    else void restored.then(() => this.#release());
   }
 
   destroy(): void {

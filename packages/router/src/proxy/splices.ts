@@ -8,7 +8,7 @@ import type { AccessRecord } from "../telemetry/access-record.ts";
 import type { PodConnections, PodContinuity } from "../upstream/pod-continuity.ts";
 import type { Backlog } from "./backlog.ts";
 import { PodSplices, type PodSplicesOptions, type SleepingLimits } from "./pod-splices.ts";
-import { Splice } from "./splice.ts";
+import { type Closed, Splice } from "./splice.ts";
 
 /** The client's end of a splice: its stream, the bytes that it sent before the splice, and its log record. */
 export interface SplicedClient {
@@ -71,8 +71,9 @@ export class Splices implements PodConnections {
     if (closed !== undefined) record.reason = closed.reason;
   }
 
-  drop(podUid: string): void {
-    this.#byPod.get(podUid)?.close({ reason: "SandboxStopped", message: "the sandbox was stopped or restarted" });
+  drop(podUid: string, restored?: Promise<void>): void {
+    const why: Closed = { reason: "SandboxStopped", message: "the sandbox was stopped or restarted" };
+    this.#byPod.get(podUid)?.close(why, restored);
   }
 
   move(podUid: string, to: string): void {

@@ -34,7 +34,10 @@ class World implements Disposable {
     const directory = this.#stack.use(new Directory({ informers, isShared: false, claims: true }));
     this.continuity = this.#stack.use(new PodContinuity(directory));
     const connections = (kind: string) => ({
-      drop: (uid: string) => void this.calls.push(`drop ${kind} of ${this.nameOf(uid)}`),
+      drop: (uid: string, restored?: Promise<void>) => {
+        this.calls.push(`drop ${kind} of ${this.nameOf(uid)}`);
+        void restored?.then(() => this.calls.push(`reset ${kind} of ${this.nameOf(uid)}`));
+      },
       move: (uid: string, to: string) =>
         void this.calls.push(`move ${kind} of ${this.nameOf(uid)} to ${this.nameOf(to)}`),
     });
@@ -131,6 +134,33 @@ describe("the connections of a pod that is gone", () => {
     await world.remove();
     const third = await world.pod("third", sandbox, restore(1), { PodRestored: "True" });
     expect(world.continuity.successorOf(first)).toBe(third);
+  });
+
+  test.for(["True", "False"])("are closed at a rollback, and reset once it is answered with %s", async (answer) => {
+    const sandbox = await world.sandbox();
+    await world.pod("first", sandbox, save(0), saved);
+    await world.remove();
+    await world.pod("second", sandbox, { [restoreAnnotation]: "snapshot/0123" });
+    expect(world.calls).toEqual(["drop requests of first", "drop streams of first"]);
+    await world.report({ PodRestored: answer });
+    expect(world.calls.slice(2)).toEqual(["reset requests of first", "reset streams of first"]);
+  });
+
+  test("are reset when the pod of a rollback is gone before it is restored", async () => {
+    const sandbox = await world.sandbox();
+    await world.pod("first", sandbox, save(0), saved);
+    await world.remove();
+    await world.pod("second", sandbox, { [restoreAnnotation]: "snapshot/0123" });
+    await world.remove();
+    expect(world.calls).toEqual(expect.arrayContaining(["reset requests of first", "reset streams of first"]));
+  });
+
+  test("are closed at once if the next pod starts from its files", async () => {
+    const sandbox = await world.sandbox();
+    await world.pod("first", sandbox, save(0), saved);
+    await world.remove();
+    await world.pod("second", sandbox);
+    expect(world.calls).toEqual(["drop requests of first", "drop streams of first"]);
   });
 
   test("are closed when the Sandbox expires while it sleeps", async () => {

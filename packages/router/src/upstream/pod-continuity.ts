@@ -2,8 +2,11 @@ import {
   continuesEpoch,
   controllerOf,
   coreGroup,
+  findCondition,
   type Pod,
   refersToKind,
+  restoreAnnotation,
+  restoredCondition,
   type Sandbox,
   savedEpoch,
   sleepReason,
@@ -15,8 +18,11 @@ import { isAlive } from "../cluster/target.ts";
 
 /** Connections that are kept by the UID of their pod. */
 export interface PodConnections {
-  /** Closes the connections to a pod whose memory is lost. */
-  drop(podUid: string): void;
+  /**
+   * Closes the connections to a pod whose memory is lost. `restored` is given if another pod is being restored from an earlier
+   * image of that memory: its ends of the connections can be reset only after that.
+   */
+  drop(podUid: string, restored?: Promise<void>): void;
   /** The memory of the pod, and with it the other end of each connection, continues in another pod. */
   move(podUid: string, to: string): void;
 }
@@ -25,6 +31,8 @@ interface SavedPod {
   readonly sandboxUid: string;
   readonly epoch: number;
   readonly watch: Disposable;
+  /** Of a pod whose connections are dropped: settled when the next pod is restored from an earlier image, or has failed. */
+  restored?: PromiseWithResolvers<void>;
 }
 
 /** Successors are only needed for connections that are opened while their pod is saved and restored. */
@@ -59,7 +67,10 @@ export class PodContinuity implements Disposable {
 
   [Symbol.dispose](): void {
     this.#subscription[Symbol.dispose]();
-    for (const { watch } of this.#saved.values()) watch[Symbol.dispose]();
+    for (const { watch, restored } of this.#saved.values()) {
+      watch[Symbol.dispose]();
+      restored?.resolve();
+    }
     this.#saved.clear();
   }
 
@@ -82,8 +93,7 @@ export class PodContinuity implements Disposable {
     const epoch = pod && savedEpoch(pod);
     const sandbox = pod && sandboxOf(pod, directory);
     if (epoch === undefined || sandbox?.metadata.uid === undefined || isOver(sandbox)) {
-      for (const connections of this.#all()) connections.drop(podUid);
-      return;
+      return this.#drop(podUid);
     }
     // A response that only comes when somebody resumes the Sandbox is not worth the wait.
     if (sleepReason(sandbox) === "spec") for (const connections of this.#requests) connections.drop(podUid);
@@ -100,15 +110,24 @@ export class PodContinuity implements Disposable {
     const pod = sandbox && directory.podsOf(sandbox).find((each) => each.metadata?.uid !== podUid && isAlive(each));
     const isLost = sandbox === undefined || isOver(sandbox);
     const isContinued = pod && continuesEpoch(pod, saved.epoch);
-    if (!isLost && isContinued === undefined) return;
+    if (!isLost && saved.restored === undefined && isContinued === undefined) return;
+    if (!isLost && pod !== undefined && isBeingRestored(pod)) {
+      if (saved.restored === undefined) this.#drop(podUid, (saved.restored = Promise.withResolvers<void>()).promise);
+      return;
+    }
     saved.watch[Symbol.dispose]();
     this.#saved.delete(podUid);
     const successor = isLost || isContinued !== true ? undefined : pod?.metadata?.uid;
-    if (successor !== undefined) this.#remember(podUid, successor);
-    for (const connections of this.#all()) {
-      if (successor === undefined) connections.drop(podUid);
-      else connections.move(podUid, successor);
+    if (saved.restored !== undefined) saved.restored.resolve();
+    else if (successor === undefined) this.#drop(podUid);
+    else {
+      this.#remember(podUid, successor);
+      for (const connections of this.#all()) connections.move(podUid, successor);
     }
+  }
+
+  #drop(podUid: string, restored?: Promise<void>): void {
+    for (const connections of this.#all()) connections.drop(podUid, restored);
   }
 
   #all(): PodConnections[] {
@@ -122,6 +141,12 @@ export class PodContinuity implements Disposable {
     }
     this.#successors.set(podUid, successor);
   }
+}
+
+/** Whether the pod is restored from an image, and the driver has not answered yet. */
+function isBeingRestored({ metadata, status }: Pod): boolean {
+  const isWanted = metadata?.annotations?.[restoreAnnotation] !== undefined;
+  return isWanted && findCondition(status?.conditions, restoredCondition) === undefined;
 }
 
 function sandboxOf(pod: Pod, directory: Directory): Sandbox | undefined {
