@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// maxJSONBytes limits JSON bodies, which are held in memory. File contents are streamed.
-const maxJSONBytes = 4 << 20
+// MaxJSONBytes limits JSON bodies, which are held in memory. File contents are streamed.
+const MaxJSONBytes = 4 << 20
 
 // ReadJSON decodes a body with one JSON object. Unknown fields are an error.
 func ReadJSON(w http.ResponseWriter, r *http.Request, into any) error {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxJSONBytes))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxJSONBytes))
 	if err != nil {
 		return During("read", "the body", err)
 	}

@@ -29,6 +29,8 @@ const (
 	Exhausted          = "RESOURCE_EXHAUSTED"
 	Internal           = "INTERNAL"
 	Unavailable        = "UNAVAILABLE"
+	// OutcomeUnknown is the code of a repeated request that an earlier daemon may have executed.
+	OutcomeUnknown = "OUTCOME_UNKNOWN"
 )
 
 var statusOf = map[string]int{
@@ -43,6 +45,7 @@ var statusOf = map[string]int{
 	Exhausted:          http.StatusTooManyRequests,
 	Internal:           http.StatusInternalServerError,
 	Unavailable:        http.StatusServiceUnavailable,
+	OutcomeUnknown:     http.StatusConflict,
 }
 
 // Error is an error that is sent to the client.

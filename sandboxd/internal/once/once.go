@@ -60,6 +60,13 @@ func (c *Calls[T]) Do(ctx context.Context, key string, run func(context.Context)
 	}
 }
 
+// Knows reports whether a call with this key runs or has ended.
+func (c *Calls[T]) Knows(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.calls[key] != nil
+}
+
 func (c *Calls[T]) join(ctx context.Context, key string, run func(context.Context) T) *call[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Stream is standard output or standard error.
@@ -41,6 +42,8 @@ type Log struct {
 	next    uint64
 	closed  bool
 	readers map[*Reader]struct{}
+	// unread is when the last reader left.
+	unread time.Time
 	// changed is closed and replaced at every change that readers or the writer wait for.
 	changed chan struct{}
 }
@@ -136,6 +139,16 @@ func (l *Log) Readers() int {
 	return len(l.readers)
 }
 
+// Unread returns how long the log has had no reader.
+func (l *Log) Unread() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.readers) > 0 || l.unread.IsZero() {
+		return 0
+	}
+	return time.Since(l.unread)
+}
+
 func (l *Log) first() uint64 {
 	if len(l.chunks) == 0 {
 		return l.next
@@ -174,6 +187,9 @@ func (r *Reader) Close() {
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
 	delete(r.log.readers, r)
+	if len(r.log.readers) == 0 {
+		r.log.unread = time.Now()
+	}
 	r.log.announce()
 }
 

@@ -209,6 +209,13 @@ func (m *Manager) Forget(p *Process) {
 	m.drop(p)
 }
 
+// Knows reports whether this request id has started a process that is still registered.
+func (m *Manager) Knows(requestID string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.requests[requestID] != nil
+}
+
 // StartOnce is like Start, unless this request id has started a process before. Then it returns that process and true.
 func (m *Manager) StartOnce(requestID string, spec Spec) (*Process, bool, error) {
 	if requestID == "" || !spec.Detached {

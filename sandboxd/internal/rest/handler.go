@@ -15,6 +15,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/contexts"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/files"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/lifecycle"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/once"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
 )
 
@@ -38,6 +39,7 @@ type Handler struct {
 	metadata func() map[string]string
 	inside   *http.ServeMux
 	mux      *http.ServeMux
+	repeated once.Calls[kept]
 }
 
 // New returns a handler.
@@ -47,6 +49,7 @@ func New(options Options) *Handler {
 		files:   files.New(options.Root, options.Activity),
 		started: time.Now(),
 	}
+	h.repeated.Cost = kept.cost
 	h.metadata = sync.OnceValue(func() map[string]string { return visible(os.Environ(), options.MetadataPrefix) })
 	h.inside = http.NewServeMux()
 	h.routeActivity(h.inside)
@@ -66,6 +69,14 @@ func New(options Options) *Handler {
 
 // ServeHTTP serves requests from the network.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if isOnce(r) {
+		h.serveOnce(w, r, h.serve)
+		return
+	}
+	h.serve(w, r)
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	if !h.files.Serve(w, r) {
 		h.mux.ServeHTTP(w, r)
 	}

@@ -32,7 +32,11 @@ func (s *Service) Execute(ctx context.Context, request *processv1.ExecuteRequest
 	if request.MaxOutputBytes > maxOutputBytes {
 		return nil, failf(connect.CodeInvalidArgument, "Cannot collect %d bytes: the most is %d; use Start", request.MaxOutputBytes, maxOutputBytes)
 	}
-	result, err := s.executed.Do(ctx, requestKey(request), func(ctx context.Context) executed {
+	key := requestKey(request)
+	if err := s.refuseLost(ctx, s.executed.Knows(key)); err != nil {
+		return nil, err
+	}
+	result, err := s.executed.Do(ctx, key, func(ctx context.Context) executed {
 		response, err := s.run(ctx, spec, request)
 		return executed{response, err}
 	})

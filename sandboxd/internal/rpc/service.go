@@ -4,6 +4,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -20,6 +21,7 @@ type Service struct {
 	activity   *activity.Tracker
 	chunkBytes int
 	executed   once.Calls[executed]
+	started    time.Time
 }
 
 // New returns the service. An output event has at most chunkBytes.
@@ -29,6 +31,7 @@ func New(processes *process.Manager, tracker *activity.Tracker, chunkBytes int) 
 		activity:   tracker,
 		chunkBytes: chunkBytes,
 		executed:   once.Calls[executed]{Cost: executed.cost},
+		started:    time.Now(),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -27,9 +28,19 @@ func (s *Service) Start(ctx context.Context, request *processv1.StartRequest, st
 	if request.RequestId != "" && !request.Detach {
 		return failf(connect.CodeInvalidArgument, "Cannot use request_id: it requires detach")
 	}
+	abandonAfter, err := abandonOf(request)
+	if err != nil {
+		return err
+	}
+	if err := s.refuseLost(ctx, s.processes.Knows(request.RequestId)); err != nil {
+		return err
+	}
 	p, repeated, err := s.processes.StartOnce(request.RequestId, spec)
 	if err != nil {
 		return startError(err)
+	}
+	if abandonAfter > 0 && !repeated {
+		go p.KillWhenAbandoned(abandonAfter)
 	}
 	if !request.Detach {
 		defer s.processes.Forget(p)
@@ -39,6 +50,18 @@ func (s *Service) Start(ctx context.Context, request *processv1.StartRequest, st
 		return s.play(ctx, p, p.Log.Read(0, false), stream)
 	}
 	return s.play(ctx, p, p.First, stream)
+}
+
+// abandonOf returns 0 if the process need not be read.
+func abandonOf(request *processv1.StartRequest) (time.Duration, error) {
+	if request.AbandonAfter == nil {
+		return 0, nil
+	}
+	after := request.AbandonAfter.AsDuration()
+	if !request.Detach || request.AbandonAfter.CheckValid() != nil || after <= 0 {
+		return 0, failf(connect.CodeInvalidArgument, "Cannot use abandon_after: it requires detach and must be positive")
+	}
+	return after, nil
 }
 
 // Attach implements the service.

@@ -338,7 +338,9 @@ type StartRequest struct {
 	// Extension: the process continues after the end of this stream, and Attach can stream it again.
 	Detach bool `protobuf:"varint,3,opt,name=detach,proto3" json:"detach,omitempty"`
 	// Extension: another Start with the same id attaches to the process of the first. Requires `detach`.
-	RequestId     string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Extension: the whole process tree is killed after this time without a stream that reads it. Requires `detach`.
+	AbandonAfter  *durationpb.Duration `protobuf:"bytes,5,opt,name=abandon_after,json=abandonAfter,proto3" json:"abandon_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -399,6 +401,13 @@ func (x *StartRequest) GetRequestId() string {
 		return x.RequestId
 	}
 	return ""
+}
+
+func (x *StartRequest) GetAbandonAfter() *durationpb.Duration {
+	if x != nil {
+		return x.AbandonAfter
+	}
+	return nil
 }
 
 type InitEvent struct {
@@ -1580,13 +1589,14 @@ const file_process_v1_process_proto_rawDesc = "" +
 	"\fEnvVarsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
-	"\x04_cwd\"\xa8\x01\n" +
+	"\x04_cwd\"\xe8\x01\n" +
 	"\fStartRequest\x121\n" +
 	"\x06config\x18\x01 \x01(\v2\x19.process.v1.ProcessConfigR\x06config\x12&\n" +
 	"\x03pty\x18\x02 \x01(\v2\x0f.process.v1.PTYH\x00R\x03pty\x88\x01\x01\x12\x16\n" +
 	"\x06detach\x18\x03 \x01(\bR\x06detach\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x04 \x01(\tR\trequestIdB\x06\n" +
+	"request_id\x18\x04 \x01(\tR\trequestId\x12>\n" +
+	"\rabandon_after\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\fabandonAfterB\x06\n" +
 	"\x04_pty\"*\n" +
 	"\tInitEvent\x12\x1d\n" +
 	"\n" +
@@ -1765,39 +1775,40 @@ var file_process_v1_process_proto_depIdxs = []int32{
 	24, // 1: process.v1.ProcessConfig.timeout:type_name -> google.protobuf.Duration
 	3,  // 2: process.v1.StartRequest.config:type_name -> process.v1.ProcessConfig
 	2,  // 3: process.v1.StartRequest.pty:type_name -> process.v1.PTY
-	5,  // 4: process.v1.StartResponse.init:type_name -> process.v1.InitEvent
-	6,  // 5: process.v1.StartResponse.exit:type_name -> process.v1.ExitEvent
-	7,  // 6: process.v1.StartResponse.gap:type_name -> process.v1.GapEvent
-	3,  // 7: process.v1.ExecuteRequest.config:type_name -> process.v1.ProcessConfig
-	25, // 8: process.v1.WriteStdinRequest.eof:type_name -> google.protobuf.Empty
-	0,  // 9: process.v1.SendSignalRequest.signal:type_name -> process.v1.Signal
-	1,  // 10: process.v1.SendSignalRequest.scope:type_name -> process.v1.SignalScope
-	19, // 11: process.v1.ListResponse.processes:type_name -> process.v1.ProcessInfo
-	26, // 12: process.v1.ProcessInfo.started_at:type_name -> google.protobuf.Timestamp
-	6,  // 13: process.v1.ProcessInfo.exit:type_name -> process.v1.ExitEvent
-	26, // 14: process.v1.ProcessInfo.ended_at:type_name -> google.protobuf.Timestamp
-	6,  // 15: process.v1.WaitResponse.exit:type_name -> process.v1.ExitEvent
-	4,  // 16: process.v1.ProcessService.Start:input_type -> process.v1.StartRequest
-	9,  // 17: process.v1.ProcessService.Execute:input_type -> process.v1.ExecuteRequest
-	11, // 18: process.v1.ProcessService.WriteStdin:input_type -> process.v1.WriteStdinRequest
-	13, // 19: process.v1.ProcessService.SendSignal:input_type -> process.v1.SendSignalRequest
-	15, // 20: process.v1.ProcessService.ResizeTTY:input_type -> process.v1.ResizeTTYRequest
-	17, // 21: process.v1.ProcessService.List:input_type -> process.v1.ListRequest
-	20, // 22: process.v1.ProcessService.Attach:input_type -> process.v1.AttachRequest
-	21, // 23: process.v1.ProcessService.Wait:input_type -> process.v1.WaitRequest
-	8,  // 24: process.v1.ProcessService.Start:output_type -> process.v1.StartResponse
-	10, // 25: process.v1.ProcessService.Execute:output_type -> process.v1.ExecuteResponse
-	12, // 26: process.v1.ProcessService.WriteStdin:output_type -> process.v1.WriteStdinResponse
-	14, // 27: process.v1.ProcessService.SendSignal:output_type -> process.v1.SendSignalResponse
-	16, // 28: process.v1.ProcessService.ResizeTTY:output_type -> process.v1.ResizeTTYResponse
-	18, // 29: process.v1.ProcessService.List:output_type -> process.v1.ListResponse
-	8,  // 30: process.v1.ProcessService.Attach:output_type -> process.v1.StartResponse
-	22, // 31: process.v1.ProcessService.Wait:output_type -> process.v1.WaitResponse
-	24, // [24:32] is the sub-list for method output_type
-	16, // [16:24] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	24, // 4: process.v1.StartRequest.abandon_after:type_name -> google.protobuf.Duration
+	5,  // 5: process.v1.StartResponse.init:type_name -> process.v1.InitEvent
+	6,  // 6: process.v1.StartResponse.exit:type_name -> process.v1.ExitEvent
+	7,  // 7: process.v1.StartResponse.gap:type_name -> process.v1.GapEvent
+	3,  // 8: process.v1.ExecuteRequest.config:type_name -> process.v1.ProcessConfig
+	25, // 9: process.v1.WriteStdinRequest.eof:type_name -> google.protobuf.Empty
+	0,  // 10: process.v1.SendSignalRequest.signal:type_name -> process.v1.Signal
+	1,  // 11: process.v1.SendSignalRequest.scope:type_name -> process.v1.SignalScope
+	19, // 12: process.v1.ListResponse.processes:type_name -> process.v1.ProcessInfo
+	26, // 13: process.v1.ProcessInfo.started_at:type_name -> google.protobuf.Timestamp
+	6,  // 14: process.v1.ProcessInfo.exit:type_name -> process.v1.ExitEvent
+	26, // 15: process.v1.ProcessInfo.ended_at:type_name -> google.protobuf.Timestamp
+	6,  // 16: process.v1.WaitResponse.exit:type_name -> process.v1.ExitEvent
+	4,  // 17: process.v1.ProcessService.Start:input_type -> process.v1.StartRequest
+	9,  // 18: process.v1.ProcessService.Execute:input_type -> process.v1.ExecuteRequest
+	11, // 19: process.v1.ProcessService.WriteStdin:input_type -> process.v1.WriteStdinRequest
+	13, // 20: process.v1.ProcessService.SendSignal:input_type -> process.v1.SendSignalRequest
+	15, // 21: process.v1.ProcessService.ResizeTTY:input_type -> process.v1.ResizeTTYRequest
+	17, // 22: process.v1.ProcessService.List:input_type -> process.v1.ListRequest
+	20, // 23: process.v1.ProcessService.Attach:input_type -> process.v1.AttachRequest
+	21, // 24: process.v1.ProcessService.Wait:input_type -> process.v1.WaitRequest
+	8,  // 25: process.v1.ProcessService.Start:output_type -> process.v1.StartResponse
+	10, // 26: process.v1.ProcessService.Execute:output_type -> process.v1.ExecuteResponse
+	12, // 27: process.v1.ProcessService.WriteStdin:output_type -> process.v1.WriteStdinResponse
+	14, // 28: process.v1.ProcessService.SendSignal:output_type -> process.v1.SendSignalResponse
+	16, // 29: process.v1.ProcessService.ResizeTTY:output_type -> process.v1.ResizeTTYResponse
+	18, // 30: process.v1.ProcessService.List:output_type -> process.v1.ListResponse
+	8,  // 31: process.v1.ProcessService.Attach:output_type -> process.v1.StartResponse
+	22, // 32: process.v1.ProcessService.Wait:output_type -> process.v1.WaitResponse
+	25, // [25:33] is the sub-list for method output_type
+	17, // [17:25] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_process_v1_process_proto_init() }
