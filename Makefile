@@ -70,7 +70,7 @@ format: setup ## Format all sources
 
 # Each target test-<suite> runs the vitest project or the Go module of that name, and its tests are in packages/<suite>,
 # test/<suite> or sandboxd. scripts/targets.test.ts checks this.
-.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-state test-security test-kube-apiserver test-differential test-clients test-release
+.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-state test-sdk test-security test-kube-apiserver test-differential test-clients test-release
 test: setup-test ## Run every suite; skips suites that passed before if nothing has changed (FRESH=1 runs them anyway)
 	@FRESH=$(FRESH) $(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -93,6 +93,8 @@ test-e2e: setup-test ## The whole box, started and killed (needs root)
 	@$(NODE) scripts/test.ts e2e
 test-state: setup-test ## Saved memory, snapshots and forks of sandboxes in a box with gVisor (needs root)
 	@$(NODE) scripts/test.ts state
+test-sdk: setup-test ## The TypeScript SDK against a box: one contract on runc and gVisor, killed boxes, the guide's examples (needs root)
+	@$(NODE) scripts/test.ts sdk
 test-security: setup-test ## Attacks on a running box by tenants, sandboxes, callers, images and local users (needs root)
 	@$(NODE) scripts/test.ts security
 test-kube-apiserver: setup-test ## Our CRDs and conversion webhook on kube-apiserver (built on first use)
@@ -106,7 +108,7 @@ test-release: setup-test ## Install a release in a new Debian 12 and run the fir
 	@$(NODE) scripts/test.ts release
 
 # Long variants, not part of `make test`.
-.PHONY: test-unit-long test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-sandboxd-long test-security-long test-state-long
+.PHONY: test-unit-long test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-sandboxd-long test-security-long test-state-long test-sdk-long
 test-unit-long: setup-test ## The longest simulation and property tests, with 1,000 runs each
 	@PROPERTY_RUNS=1000 vitest run --project unit fence.simulation line-splitter created-fields quiet-update decide.properties verbs/watch watch-order
 test-apiserver-fuzz: setup-test ## Ten minutes of random requests to the embedded API server
@@ -126,6 +128,9 @@ test-security-long: setup-test ## The security suite with ten minutes of random 
 	@SECURITY=long vitest run --project security
 test-state-long: setup-test ## 50 open connections over 100 sleeps of a sandbox (needs root)
 	@STATE_CYCLES=100 STATE_CONNECTIONS=50 vitest run --project state connections
+
+test-sdk-long: setup-test ## 2,000 commands while the box is killed 20 times (needs root)
+	@SDK_COMMANDS=2000 SDK_KILLS=20 vitest run --project sdk faults
 
 .PHONY: bench bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state
 bench: bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state ## Run all benchmarks and rewrite bench/RESULTS.md

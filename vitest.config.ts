@@ -58,6 +58,7 @@ export default defineConfig({
       integration("e2e", ["test/e2e/**/*.int.test.ts"], { maxWorkers: 3 }),
       integration("data-plane", ["test/data-plane/**/*.int.test.ts"], { maxWorkers: 3 }),
       integration("state", ["test/state/**/*.int.test.ts"]),
+      integration("sdk", ["test/sdk/**/*.int.test.ts"]),
       {
         test: {
           ...integration("security", ["test/security/**/*.int.test.ts"]).test,

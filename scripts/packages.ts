@@ -10,6 +10,7 @@ export const mayImport: ImportTable = {
   apiserver: { api: "values", kube: "types" },
   node: { api: "values", kube: "values" },
   router: { api: "values", kube: "values" },
+  sdk: { kube: "values" },
   cli: {
     api: "values",
     kube: "values",

@@ -210,6 +210,7 @@ export const tests: readonly Suite[] = [
   vitest("unit"),
   vitest("apiserver"),
   vitest("state"),
+  vitest("sdk"),
   vitest("kube-apiserver"),
   vitest("clients"),
   vitest("kube"),

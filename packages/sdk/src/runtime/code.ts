@@ -1,0 +1,137 @@
+import { type CallOptions, Deadline } from "../deadline.ts";
+import { discard } from "../http/exchange.ts";
+import { readJsonLines } from "../http/lines.ts";
+import { callJson, callRest } from "./rest.ts";
+import type { Router, Target } from "./router.ts";
+
+export type Language = "python" | "javascript";
+
+export interface ContextOptions extends CallOptions {
+  /** Default `python`. The image must have the interpreter. */
+  readonly language?: Language;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly user?: string;
+}
+
+export interface RunCodeOptions extends CallOptions {
+  /** Called with each piece of output as soon as it arrives. */
+  readonly onStdout?: (text: string) => void;
+  readonly onStderr?: (text: string) => void;
+  readonly onResult?: (result: CodeValue) => void;
+}
+
+/** A value by media type, always with `text/plain`. */
+export type CodeValue = Readonly<Record<string, unknown>>;
+
+export interface CodeError {
+  readonly name: string;
+  readonly message: string;
+  readonly traceback: string;
+}
+
+export interface CodeResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The value of the last expression, and what the code displayed. */
+  readonly results: readonly CodeValue[];
+  /** An exception of the code. It is a result, not an error of the call. */
+  readonly error?: CodeError;
+  /** The text of the last result. */
+  readonly text?: string;
+}
+
+const defaultTimeoutMs = 60_000;
+const graceMs = 15_000;
+
+/** An interpreter that keeps its variables between calls. Disposing it ends it. */
+export class CodeContext implements AsyncDisposable {
+  readonly id: string;
+  readonly language: Language;
+  readonly #router: Router;
+  readonly #target: Target;
+
+  private constructor(
+    id: string,
+    language: Language,
+    connection: { readonly router: Router; readonly target: Target },
+  ) {
+    this.id = id;
+    this.language = language;
+    this.#router = connection.router;
+    this.#target = connection.target;
+  }
+
+  static async create(
+    connection: { readonly router: Router; readonly target: Target },
+    options: ContextOptions = {},
+  ): Promise<CodeContext> {
+    const { language = "python", cwd, env, user } = options;
+    const doing = `Cannot start ${language}`;
+    using deadline = new Deadline(options, defaultTimeoutMs, doing);
+    const json = { language, cwd, env, user };
+    const call = { doing, deadline, method: "POST", path: "/contexts", json } as const;
+    const { id } = await callJson<{ id: string }>(connection.router, connection.target, call);
+    return new CodeContext(id, language, connection);
+  }
+
+  /** Runs code. When the call is cancelled or takes longer than `timeoutMs` (default: one minute), the code is interrupted. */
+  async run(code: string, options: RunCodeOptions = {}): Promise<CodeResult> {
+    const { timeoutMs = defaultTimeoutMs, signal, onStdout, onStderr, onResult } = options;
+    const doing = "Cannot run the code";
+    using deadline = new Deadline({ timeoutMs: timeoutMs + graceMs, signal }, 0, doing);
+    const body = JSON.stringify({ code, timeout_seconds: timeoutMs / 1000 });
+    const headers = { "content-type": "application/json" };
+    const path = `/contexts/${encodeURIComponent(this.id)}/execute`;
+    const call = {
+      doing,
+      deadline,
+      method: "POST",
+      path,
+      query: { stream: true },
+      headers,
+      body,
+      isRepeatable: false,
+    } as const;
+    const response = await callRest(this.#router, this.#target, call);
+    const found: { stdout: string; stderr: string; results: CodeValue[]; error?: CodeError } = {
+      stdout: "",
+      stderr: "",
+      results: [],
+    };
+    for await (const event of readJsonLines<CodeEvent>(response.body)) {
+      const { type, text = "", data = {}, name = "", message = "", traceback = "" } = event;
+      if (type === "stdout") onStdout?.(text);
+      if (type === "stderr") onStderr?.(text);
+      if (type === "stdout" || type === "stderr") found[type] += text;
+      if (type === "result" || type === "display") {
+        onResult?.(data);
+        found.results.push(data);
+      }
+      if (type === "error") found.error = { name, message, traceback };
+    }
+    const text = found.results.at(-1)?.["text/plain"];
+    return typeof text === "string" ? { ...found, text } : found;
+  }
+
+  /** Ends the interpreter and everything it started. */
+  async close(options: CallOptions = {}): Promise<void> {
+    const doing = `Cannot end context "${this.id}"`;
+    using deadline = new Deadline(options, defaultTimeoutMs, doing);
+    const path = `/contexts/${encodeURIComponent(this.id)}`;
+    await discard(await callRest(this.#router, this.#target, { doing, deadline, method: "DELETE", path }));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+interface CodeEvent {
+  readonly type: string;
+  readonly text?: string;
+  readonly data?: CodeValue;
+  readonly name?: string;
+  readonly message?: string;
+  readonly traceback?: string;
+}

@@ -1,0 +1,280 @@
+import { type CallOptions, Deadline } from "../deadline.ts";
+import type { ApiServer, ObjectName } from "../kube/api-server.ts";
+import {
+  claims,
+  currentCondition,
+  type Depth,
+  type SandboxObject,
+  type SnapshotObject,
+  type Suspension,
+  sandboxes,
+  snapshots,
+} from "../kube/resources.ts";
+import { waitFor } from "../kube/wait.ts";
+import { requestId } from "../request-id.ts";
+import { CodeContext, type CodeResult, type ContextOptions, type RunCodeOptions } from "../runtime/code.ts";
+import { Commands } from "../runtime/commands.ts";
+import { Files } from "../runtime/files.ts";
+import { Ports } from "../runtime/ports.ts";
+import { callJson } from "../runtime/rest.ts";
+import type { Router } from "../runtime/router.ts";
+import { createOnce, requestIdAnnotation } from "./create-once.ts";
+import { isReady, isSuspended, isTaken } from "./readiness.ts";
+
+/** What a handle needs to know about its sandbox. */
+export interface SandboxIdentity {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid?: string | undefined;
+  /** The claim that holds the sandbox. It is deleted instead of the sandbox. */
+  readonly claim?: { readonly name: string; readonly uid?: string | undefined };
+  /** Whether this program created the sandbox, so that disposing the handle deletes it. */
+  readonly isOwned: boolean;
+}
+
+export interface SandboxStatus {
+  readonly phase: "Ready" | "Suspended" | "Starting" | "Failed";
+  /** Why the sandbox is not ready. */
+  readonly reason?: string;
+  readonly message?: string;
+  readonly addresses: readonly string[];
+  readonly expiresAt?: Date;
+  readonly suspension: Suspension;
+}
+
+export interface Snapshot {
+  readonly name: string;
+  readonly depth: Depth;
+  readonly sizeBytes: number;
+  /** How long the sandbox stood still. */
+  readonly pauseMs: number;
+}
+
+export interface SnapshotOptions extends CallOptions {
+  /** Default: the name of the sandbox and random characters. */
+  readonly name?: string;
+  /** Default: the deepest that the runtime can save. */
+  readonly depth?: "Filesystem" | "Memory";
+  readonly ttlSeconds?: number;
+}
+
+export interface Usage {
+  readonly cpuSeconds: number;
+  readonly memoryBytes: number;
+  readonly memoryLimitBytes?: number;
+  readonly processes: number;
+  readonly diskBytes: number;
+}
+
+const lifecycleTimeoutMs = 180_000;
+const callTimeoutMs = 60_000;
+
+/** A sandbox: run commands and code in it, transfer files, suspend and resume it. */
+export class Sandbox implements AsyncDisposable {
+  readonly name: string;
+  readonly namespace: string;
+  readonly commands: Commands;
+  readonly files: Files;
+  readonly ports: Ports;
+  readonly #api: ApiServer;
+  readonly #router: Router;
+  readonly #identity: SandboxIdentity;
+  #context: Promise<CodeContext> | undefined;
+
+  constructor(api: ApiServer, router: Router, identity: SandboxIdentity) {
+    this.name = identity.name;
+    this.namespace = identity.namespace;
+    this.#api = api;
+    this.#router = router;
+    this.#identity = identity;
+    this.commands = new Commands(router, identity);
+    this.files = new Files(router, identity);
+    this.ports = new Ports(router, identity);
+  }
+
+  /** The UID of the Sandbox object, if it is known. */
+  get uid(): string | undefined {
+    return this.#identity.uid;
+  }
+
+  /** The name of the claim that holds the sandbox. */
+  get claimName(): string | undefined {
+    return this.#identity.claim?.name;
+  }
+
+  async status(options: CallOptions = {}): Promise<SandboxStatus> {
+    using deadline = new Deadline(options, callTimeoutMs, `Cannot get sandbox "${this.name}"`);
+    return statusOf(await this.#api.get(sandboxes, this.#object, deadline));
+  }
+
+  /** Waits until the sandbox can be used. Rejects at once with `Failed` if it never will. Default: three minutes. */
+  async waitUntilReady(options: CallOptions = {}): Promise<void> {
+    const doing = `Cannot wait for sandbox "${this.name}"`;
+    using deadline = new Deadline(options, lifecycleTimeoutMs, doing);
+    await waitFor(this.#api, { resource: sandboxes, name: this.#object, deadline, doing, judge: isReady });
+  }
+
+  /** Runs code in a context that lasts as long as this handle. Variables are kept between calls. */
+  async runCode(code: string, options: RunCodeOptions & Pick<ContextOptions, "language"> = {}): Promise<CodeResult> {
+    const { language = "python", ...rest } = options;
+    const current = await this.#context?.catch(() => undefined);
+    if (current?.language !== language) this.#context = this.createContext({ language });
+    return (await (this.#context as Promise<CodeContext>)).run(code, rest);
+  }
+
+  /** Starts an interpreter that keeps its variables between calls. */
+  createContext(options: ContextOptions = {}): Promise<CodeContext> {
+    return CodeContext.create({ router: this.#router, target: this.#identity }, options);
+  }
+
+  /** Suspends the sandbox and waits until it sleeps. What it keeps depends on its `suspendPolicy`. */
+  async suspend(options: CallOptions = {}): Promise<Suspension> {
+    const doing = `Cannot suspend sandbox "${this.name}"`;
+    using deadline = new Deadline(options, lifecycleTimeoutMs, doing);
+    const patch = { spec: { operatingMode: "Suspended" } };
+    const from = await this.#api.patch(sandboxes, this.#object, patch, deadline);
+    const done = await waitFor(this.#api, {
+      resource: sandboxes,
+      name: this.#object,
+      deadline,
+      doing,
+      from,
+      judge: isSuspended,
+    });
+    return done.status?.suspension ?? {};
+  }
+
+  /** Resumes the sandbox and waits until it can be used. */
+  async resume(options: CallOptions = {}): Promise<Suspension> {
+    const doing = `Cannot resume sandbox "${this.name}"`;
+    using deadline = new Deadline(options, lifecycleTimeoutMs, doing);
+    const patch = { spec: { operatingMode: "Running" } };
+    const from = await this.#api.patch(sandboxes, this.#object, patch, deadline);
+    const done = await waitFor(this.#api, {
+      resource: sandboxes,
+      name: this.#object,
+      deadline,
+      doing,
+      from,
+      judge: isReady,
+    });
+    return done.status?.suspension ?? {};
+  }
+
+  /** Saves the state of the sandbox, which goes on. */
+  async snapshot(options: SnapshotOptions = {}): Promise<Snapshot> {
+    const { name = `${this.name}-${requestId().slice(0, 8)}`, depth, ttlSeconds } = options;
+    const doing = `Cannot take a snapshot of sandbox "${this.name}"`;
+    using deadline = new Deadline(options, lifecycleTimeoutMs, doing);
+    const object: SnapshotObject = {
+      apiVersion: snapshots.apiVersion,
+      kind: snapshots.kind,
+      metadata: { name, namespace: this.namespace, annotations: { [requestIdAnnotation]: requestId() } },
+      spec: {
+        sandboxRef: { name: this.name },
+        ...(depth !== undefined && { depth }),
+        ...(ttlSeconds !== undefined && { ttlSecondsAfterCreation: ttlSeconds }),
+      },
+    };
+    const from = await createOnce(this.#api, snapshots, object, deadline);
+    const place = { namespace: this.namespace, name };
+    const { status } = await waitFor(this.#api, {
+      resource: snapshots,
+      name: place,
+      deadline,
+      doing,
+      from,
+      judge: isTaken,
+    });
+    return {
+      name,
+      depth: status?.depth ?? "Filesystem",
+      sizeBytes: status?.sizeBytes ?? 0,
+      pauseMs: status?.pauseMilliseconds ?? 0,
+    };
+  }
+
+  /** Deletes the sandbox this many seconds from now, instead of at its present time. */
+  async extend(lifetimeSeconds: number, options: CallOptions = {}): Promise<Date> {
+    using deadline = new Deadline(options, callTimeoutMs, `Cannot extend sandbox "${this.name}"`);
+    const expiresAt = new Date(Math.floor(Date.now() / 1000 + lifetimeSeconds) * 1000);
+    const shutdown = { shutdownTime: expiresAt.toISOString().replace(".000", ""), shutdownPolicy: "Delete" };
+    const { claim } = this.#identity;
+    if (claim === undefined) await this.#api.patch(sandboxes, this.#object, { spec: shutdown }, deadline);
+    else
+      await this.#api.patch(
+        claims,
+        { namespace: this.namespace, name: claim.name },
+        { spec: { lifecycle: shutdown } },
+        deadline,
+      );
+    return expiresAt;
+  }
+
+  /** What the sandbox uses now. */
+  async usage(options: CallOptions = {}): Promise<Usage> {
+    const doing = `Cannot measure sandbox "${this.name}"`;
+    using deadline = new Deadline(options, callTimeoutMs, doing);
+    const wire = await callJson<WireUsage>(this.#router, this.#identity, {
+      doing,
+      deadline,
+      method: "GET",
+      path: "/usage",
+    });
+    const limit = wire.memory.limit_bytes;
+    return {
+      cpuSeconds: wire.cpu.used_seconds,
+      memoryBytes: wire.memory.used_bytes,
+      ...(limit !== undefined && { memoryLimitBytes: limit }),
+      processes: wire.processes.count,
+      diskBytes: wire.disk.used_bytes,
+    };
+  }
+
+  /** Deletes the sandbox and everything in it. Succeeds if it is already gone. */
+  async delete(options: CallOptions = {}): Promise<void> {
+    using deadline = new Deadline(options, callTimeoutMs, `Cannot delete sandbox "${this.name}"`);
+    const { claim, uid } = this.#identity;
+    if (claim === undefined) await this.#api.delete(sandboxes, { ...this.#object, uid }, deadline);
+    else await this.#api.delete(claims, { namespace: this.namespace, ...claim }, deadline);
+  }
+
+  /** Deletes a sandbox that this handle created. A sandbox that it was attached to goes on. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#identity.isOwned) await this.delete();
+  }
+
+  get #object(): ObjectName {
+    return { namespace: this.namespace, name: this.name };
+  }
+}
+
+interface WireUsage {
+  readonly cpu: { readonly used_seconds: number };
+  readonly memory: { readonly used_bytes: number; readonly limit_bytes?: number };
+  readonly processes: { readonly count: number };
+  readonly disk: { readonly used_bytes: number };
+}
+
+export function statusOf(sandbox: SandboxObject): SandboxStatus {
+  const { spec, status } = sandbox;
+  const verdict = isReady(sandbox);
+  const ready = currentCondition(sandbox, "Ready");
+  const isAsleep = spec.operatingMode === "Suspended";
+  const phase = isAsleep
+    ? "Suspended"
+    : verdict.type === "done"
+      ? "Ready"
+      : verdict.type === "failed"
+        ? "Failed"
+        : "Starting";
+  const isExplained = phase === "Starting" || phase === "Failed";
+  return {
+    phase,
+    ...(isExplained && ready?.reason !== undefined && { reason: ready.reason }),
+    ...(isExplained && ready?.message !== undefined && { message: ready.message }),
+    addresses: status?.podIPs ?? [],
+    ...(spec.shutdownTime !== undefined && { expiresAt: new Date(spec.shutdownTime) }),
+    suspension: status?.suspension ?? {},
+  };
+}
