@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { NodeError } from "../errors.ts";
 import { type Layout, podPaths } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
@@ -55,6 +56,7 @@ export async function takeKept(
   discard: Discard = removeTree,
 ): Promise<void> {
   const before = await readKept(paths);
+  if (isDeepStrictEqual(before, wanted)) return;
   if (before !== undefined && before.holder !== wanted.holder) {
     if (await exists(layout, before.holder)) {
       throw new NodeError("SandboxError", `Cannot take the kept root filesystem: Pod ${before.holder} still uses it`);

@@ -35,6 +35,8 @@ import type { ContainerRecord, PodRecord, ProcessMark, Run } from "./record.ts";
 /** The checkpoint that a container is restored from. */
 export interface Restoration {
   readonly folder: string;
+  /** Resolves when the checkpoint is known to be intact. */
+  readonly verified: Promise<void>;
   /** An earlier process may have begun to restore the container. */
   readonly again: boolean;
 }
@@ -77,7 +79,7 @@ export async function createContainer(creation: Creation): Promise<Run> {
   }
   await writeContainer(machine, record, name, kept);
   const writing = writeBundle(creation, paths, runtime);
-  await settleAll([creation.network(), writing]);
+  await settleAll([creation.network(), writing, creation.restoration?.verified ?? Promise.resolve()]);
   const log = logPath(paths, kept.attempt);
   const { role } = creation;
   const restoreFrom = creation.restoration?.folder;
@@ -120,9 +122,9 @@ export function withRun({ failure, ...kept }: ContainerRecord, run: Run): Contai
 }
 
 async function writeBundle(creation: Creation, paths: ContainerPaths, runtime: OciRuntime): Promise<OciSpec> {
-  const { machine, image, record, name, kept, layer = paths } = creation;
+  const { machine, image, record, name, kept, layer = paths, restoration } = creation;
   const { uid, ids } = record;
-  const isNew = record.containers[name] === undefined;
+  const isNew = record.containers[name] === undefined || restoration?.again === false;
   if (!isNew) await clearBundle(paths, kept.attempt);
   await using users = ids && (await machine.users.open(uid, ids));
   const folders = [paths.bundle, paths.logs, paths.messages];

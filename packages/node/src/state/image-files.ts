@@ -73,15 +73,17 @@ export function sizeOf(sums: FileSums): number {
 
 const chunkBytes = 1024 * 1024;
 
-/** The size and checksum of one file. */
+/** The size and checksum of one file. The next part is read while the checksum of this one is computed. */
 export async function sumOf(path: string): Promise<FileSum> {
   await using file = await open(path);
-  const chunk = Buffer.allocUnsafe(chunkBytes);
-  for (let sum = 0, bytes = 0; ; ) {
-    const { bytesRead } = await file.read(chunk, 0, chunkBytes, bytes);
+  const chunks = [Buffer.allocUnsafe(chunkBytes), Buffer.allocUnsafe(chunkBytes)] as const;
+  let reading = file.read(chunks[0], 0, chunkBytes, 0);
+  for (let sum = 0, bytes = 0, turn = 1; ; turn += 1) {
+    const { bytesRead, buffer } = await reading;
     if (bytesRead === 0) return { bytes, crc32: sum };
-    sum = crc32(chunk.subarray(0, bytesRead), sum);
     bytes += bytesRead;
+    reading = file.read(chunks[turn % 2 === 0 ? 0 : 1], 0, chunkBytes, bytes);
+    sum = crc32(buffer.subarray(0, bytesRead), sum);
   }
 }
 

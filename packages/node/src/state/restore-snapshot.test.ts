@@ -1,13 +1,17 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Pod, type Sandbox, type SandboxSnapshot, sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { keptPaths } from "../image/kept-rootfs.ts";
+import { layoutOf } from "../layout.ts";
 import type { Effects } from "../pod/effects.ts";
+import type { Machine } from "../pod/machine.ts";
 import type { PodRecord } from "../pod/record.ts";
 import { keepingMetadata, namespace, openTestApi, type TestApi } from "../testing/test-api.ts";
-import { openSnapshot } from "./restore-snapshot.ts";
-import { SnapshotStore } from "./snapshot-store.ts";
+import { openSnapshot, placeFiles } from "./restore-snapshot.ts";
+import { layerIn, SnapshotStore, snapshotFolder } from "./snapshot-store.ts";
+import { StateError } from "./state-error.ts";
 
 let stateDir: string;
 let api: TestApi;
@@ -127,5 +131,27 @@ describe("the snapshot that a Pod names", () => {
     const source = await sandbox("source");
     const uid = await snapshot("s", source);
     await expect(open(source, uid, "busybox:1")).rejects.toEqual(refused("RestoreFailed"));
+  });
+});
+
+describe("the files of a damaged snapshot", () => {
+  const damaged = (): Promise<void> => Promise.reject(new StateError("ImageDamaged", "damaged"));
+
+  async function place(owner: Sandbox, uid: string): Promise<void> {
+    const found = await open(owner, uid);
+    await mkdir(layerIn(snapshotFolder({ stateDir }, uid), "main"));
+    const machine = { layout: layoutOf(stateDir), trash: { discard: (path: string) => rm(path, { recursive: true }) } };
+    const record = { uid: "pod", namespace, keptFor: owner.metadata.uid ?? "" } as PodRecord;
+    const fillVolumes = (): Promise<void> => Promise.resolve();
+    await placeFiles(machine as unknown as Machine, record, found, { fillVolumes, verified: damaged() });
+  }
+
+  test("do not replace those of a Sandbox that is rolled back", async () => {
+    const source = await sandbox("source");
+    const { upper } = keptPaths(layoutOf(stateDir), source.metadata.uid ?? "", "main");
+    await mkdir(upper, { recursive: true });
+    await writeFile(join(upper, "file"), "present");
+    await expect(place(source, await snapshot("s", source))).rejects.toEqual(refused("ImageDamaged"));
+    expect(await readFile(join(upper, "file"), "utf8")).toBe("present");
   });
 });

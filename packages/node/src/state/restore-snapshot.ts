@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { controllerOf, isConditionTrue, type Pod, type Sandbox, sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
@@ -77,25 +78,29 @@ function checkImages(pod: Pod, { containers }: StoredSnapshot): void {
 
 /**
  * Gives a Pod the files of a snapshot, in place of those that its Sandbox has. Nothing of the Pod may have run. Can be repeated.
- * Throws `SandboxError` while another Pod of the Sandbox uses the files.
+ * Throws `SandboxError` while another Pod of the Sandbox uses the files. What the Sandbox has is replaced only when the snapshot is
+ * `verified`.
  */
 export async function placeFiles(
   machine: Machine,
   record: PodRecord,
   { stored, folder, sandbox }: UsableSnapshot,
-  { fillVolumes }: Pick<OpenCheckpoint, "fillVolumes">,
+  { fillVolumes, verified }: Pick<OpenCheckpoint, "fillVolumes"> & { readonly verified: Promise<void> },
 ): Promise<void> {
   const { layout, trash } = machine;
   const { uid: holder, keptFor = "", volumes = {} } = record;
   for (const { name, reference, image } of stored.containers) {
     const paths = keptPaths(layout, keptFor, name);
+    if (existsSync(paths.dir)) await verified;
     await takeKept(layout, paths, { reference, image, holder }, (path) => trash.discard(path));
     for (const old of [paths.upper, paths.work]) await trash.discard(old);
     await cloneTree(layerIn(folder, name), paths.upper);
   }
   for (const name of stored.claims) {
     const place = volumes[name];
-    if (place?.claim !== undefined && isOwnClaim(sandbox, name)) await refillTree(claimIn(folder, name), place.path);
+    if (place?.claim === undefined || !isOwnClaim(sandbox, name)) continue;
+    await verified;
+    await refillTree(claimIn(folder, name), place.path);
   }
   for (const name of await namesIn(volumesFolder(folder))) await placeVolume(machine, record, { folder, name });
   await fillVolumes((name) => join(podPaths(layout, holder).volumes, name));

@@ -6,8 +6,9 @@ import { namesIn } from "../system/folders.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
 import { removeTree } from "../system/remove-tree.ts";
 import type { Discard } from "../system/trash.ts";
-import { partialSuffix } from "./image-files.ts";
+import { type FileSums, partialSuffix } from "./image-files.ts";
 import type { SealedFiles } from "./sealed-meta.ts";
+import { VerifiedImages } from "./verified-images.ts";
 
 /** A container of the source, and the image that its writable layer was written over. */
 export interface SnapshotContainer {
@@ -79,6 +80,7 @@ const intentFile = "intent.json";
 export class SnapshotStore {
   readonly #layout: Pick<Layout, "stateDir">;
   readonly #discard: Discard;
+  readonly #verified = new VerifiedImages();
 
   constructor(layout: Pick<Layout, "stateDir">, discard: Discard = removeTree) {
     this.#layout = layout;
@@ -96,6 +98,11 @@ export class SnapshotStore {
     const names = await namesIn(snapshotsFolder(this.#layout));
     const found = await Promise.all(names.map((name) => this.read(name).catch(() => undefined)));
     return found.filter((one) => one !== undefined);
+  }
+
+  /** Throws `ImageDamaged` unless the saved memory is as it was written. Remembers the result for a while. */
+  verify(uid: string, files: FileSums): Promise<void> {
+    return this.#verified.verify(snapshotFolder(this.#layout, uid), files);
   }
 
   /** The UIDs of all folders, complete or damaged. */
