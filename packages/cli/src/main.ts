@@ -56,6 +56,11 @@ withFolder(program.command("up"))
     appended,
   )
   .option(
+    "--state-limit <name=quantity>",
+    "limit of saved memory or snapshots, such as bytes=20Gi or snapshotsPerNamespace=10; can be repeated",
+    appended,
+  )
+  .option(
     "--default-runtime <name>",
     "runtime of Pods without runtimeClassName (default: gVisor if it works here, otherwise runc)",
   )

@@ -155,7 +155,7 @@ export async function openMachine(
 async function openState(
   options: MachineOptions,
   { layout, cgroups, budget, trash }: Pick<Machine, "layout" | "cgroups" | "budget" | "trash">,
-): Promise<Pick<Machine, "suspensions" | "saves" | "standstill" | "vault">> {
+): Promise<Pick<Machine, "suspensions" | "saves" | "standstill" | "snapshotQuota" | "vault">> {
   const { blocks, bsize } = await statfs(layout.dataDir);
   const settings = await readSettings(options.dataDir);
   const limits = { ...defaultStateLimits(blocks * bsize), ...settings.state, ...options.state };
@@ -165,6 +165,7 @@ async function openState(
     vault,
     suspensions: await Suspensions.open(layout, limits, { vault, discard: (path) => trash.discard(path) }),
     saves: new FairLimiter({ total: limits.saves, perKey: limits.saves }),
+    snapshotQuota: limits,
     standstill: new FairLimiter({ total: Number.POSITIVE_INFINITY, perKey: 1 }),
   };
 }

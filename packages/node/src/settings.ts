@@ -25,7 +25,7 @@ export interface NodeSettings {
   readonly defaults?: Partial<ResourceDefaults>;
   /** The limits of all sandboxes together. */
   readonly budget?: Partial<Budget>;
-  /** The limits of saved memory. */
+  /** The limits of saved memory and of snapshots. */
   readonly state?: Partial<StateLimits>;
   /** Files with keys for saved memory. The first key encrypts, all of them decrypt. */
   readonly stateKeyFiles?: readonly string[];
@@ -98,6 +98,11 @@ const rule: Rule = object({
     bytesPerNamespace: count,
     bytes: count,
     saves: count,
+    snapshots: count,
+    snapshotsPerNamespace: count,
+    snapshotsPerSandbox: count,
+    snapshotBytes: count,
+    snapshotBytesPerNamespace: count,
   }),
   stateKeyFiles: list(matching(/^\/[^\0]+$/, "an absolute path"), 16),
   subnet: satisfying(

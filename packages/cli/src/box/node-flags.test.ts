@@ -15,6 +15,7 @@ test("flags become settings, and settings become flags", () => {
     defaultRuntime: "kata",
     allowRuntime: ["runc", "crun"],
     stateKeyFile: ["/etc/key", "old-key"],
+    stateLimit: ["bytes=20Gi", "snapshotsPerSandbox=3"],
   };
   expect(settingsOf(flags)).toEqual({
     allow: { privileged: true, hostPaths: ["/srv", "/mnt/data"] },
@@ -22,10 +23,11 @@ test("flags become settings, and settings become flags", () => {
     defaultRuntime: "kata",
     allowedRuntimes: ["runc", "crun"],
     stateKeyFiles: ["/etc/key", resolve("old-key")],
+    state: { bytes: 20 * 2 ** 30, snapshotsPerSandbox: 3 },
   });
   expect(wordsOf(flags).join(" ")).toBe(
     "--allow-privileged --allow-host-path /srv --allow-host-path /mnt/data --runtime kata=/opt/kata/bin/kata-runtime --default-runtime kata --allow-runtime runc --allow-runtime crun " +
-      `--state-key-file /etc/key --state-key-file ${resolve("old-key")}`,
+      `--state-key-file /etc/key --state-key-file ${resolve("old-key")} --state-limit bytes=20Gi --state-limit snapshotsPerSandbox=3`,
   );
 });
 
@@ -34,6 +36,12 @@ test.for([
   [{ runtime: ["kata"] }, 'Cannot register runtime "kata": write name=program'],
   [{ runtime: ["=x"] }, 'Cannot register runtime "=x"'],
   [{ runtime: ["Kata!=/bin/kata"] }, "options.runtimes[0].name"],
+  [{ stateLimit: ["bytes"] }, 'Cannot set the limit "bytes": write name=quantity'],
+  [{ stateLimit: ["bytes=much"] }, 'Cannot set the limit "bytes=much"'],
+  [{ stateLimit: ["byte=1Gi"] }, "its options.state"],
+  [{ stateLimit: ["__proto__=1"] }, "its options.state"],
+  [{ stateLimit: ["snapshots=0"] }, "its options.state.snapshots: 0 is not a whole number above zero"],
+  [{ stateLimit: ["saves=1500m"] }, "its options.state.saves"],
   [{ defaultRuntime: "a b" }, "options.defaultRuntime"],
   [{ allowRuntime: ["runc,gvisor"] }, "options.allowedRuntimes[0]"],
 ] as const)("refuses %j", ([flags, message]) => {

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { parseQuantity } from "@agent-sandbox/api";
 import { checkSettings, type NodeSettings } from "@agent-sandbox/node";
 import { CommandError } from "../command-error.ts";
 
@@ -11,11 +12,13 @@ export interface NodeFlags {
   readonly defaultRuntime?: string;
   readonly allowRuntime?: readonly string[];
   readonly stateKeyFile?: readonly string[];
+  /** Each has the form `name=quantity`. */
+  readonly stateLimit?: readonly string[];
 }
 
 /** Converts the flags to node settings. Throws on an invalid flag, before anything is started. */
 export function settingsOf(flags: NodeFlags): NodeSettings {
-  const { allowPrivileged, allowHostPath, runtime, defaultRuntime, allowRuntime, stateKeyFile } = flags;
+  const { allowPrivileged, allowHostPath, runtime, defaultRuntime, allowRuntime, stateKeyFile, stateLimit } = flags;
   const allow = {
     ...(allowPrivileged !== undefined && { privileged: allowPrivileged }),
     ...(allowHostPath !== undefined && { hostPaths: allowHostPath }),
@@ -26,6 +29,7 @@ export function settingsOf(flags: NodeFlags): NodeSettings {
     ...(defaultRuntime !== undefined && { defaultRuntime }),
     ...(allowRuntime !== undefined && { allowedRuntimes: allowRuntime }),
     ...(stateKeyFile !== undefined && { stateKeyFiles: stateKeyFile.map((file) => resolve(file)) }),
+    ...(stateLimit !== undefined && { state: Object.fromEntries(stateLimit.map(parseLimit)) }),
   };
   return checkSettings(settings, "Cannot start the box: its options");
 }
@@ -33,7 +37,7 @@ export function settingsOf(flags: NodeFlags): NodeSettings {
 /** Converts the flags back to command-line arguments, for the background process. */
 export function wordsOf(flags: NodeFlags): string[] {
   const { allowPrivileged, allowHostPath = [], runtime = [], defaultRuntime, allowRuntime = [] } = flags;
-  const { stateKeyFile = [] } = flags;
+  const { stateKeyFile = [], stateLimit = [] } = flags;
   return [
     ...(allowPrivileged === true ? ["--allow-privileged"] : []),
     ...allowHostPath.flatMap((folder) => ["--allow-host-path", folder]),
@@ -42,7 +46,16 @@ export function wordsOf(flags: NodeFlags): string[] {
     ...allowRuntime.flatMap((name) => ["--allow-runtime", name]),
     // The background process has another working folder.
     ...stateKeyFile.flatMap((file) => ["--state-key-file", resolve(file)]),
+    ...stateLimit.flatMap((one) => ["--state-limit", one]),
   ];
+}
+
+/** The settings check the name and the number. */
+function parseLimit(text: string): [name: string, value: number] {
+  const [, name, value = ""] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  const quantity = parseQuantity(value);
+  if (name !== undefined && !("error" in quantity)) return [name, Number(quantity.nanos) / 1e9];
+  throw new CommandError(`Cannot set the limit "${text}": write name=quantity, as in bytes=20Gi or snapshots=100`);
 }
 
 function parseRuntime(text: string): { name: string; program: string } {

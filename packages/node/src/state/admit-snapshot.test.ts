@@ -7,7 +7,13 @@ import { namespace, openTestApi, type TestApi } from "../testing/test-api.ts";
 import { admitSnapshot } from "./admit-snapshot.ts";
 import { SnapshotStore } from "./snapshot-store.ts";
 
-const quota = { namespace: { count: 2, bytes: 100 }, total: { count: 9, bytes: 1000 } };
+const quota = {
+  snapshots: 9,
+  snapshotsPerNamespace: 2,
+  snapshotsPerSandbox: 2,
+  snapshotBytes: 1000,
+  snapshotBytesPerNamespace: 100,
+};
 let stateDir: string;
 let api: TestApi;
 let store: SnapshotStore;
@@ -48,7 +54,7 @@ async function snapshot(name: string, createdAt: number, spec: object = {}): Pro
 }
 const admit = (): Promise<readonly string[]> => {
   const wanted = { metadata: { namespace, name: "new", uid: "new" } } as SandboxSnapshot;
-  return admitSnapshot({ client: api.client, store, quota }, wanted, 10);
+  return admitSnapshot({ client: api.client, store, quota }, wanted, { sandboxUid: "b", bytes: 10 });
 };
 const left = (): string[] => api.server.readAll(sandboxSnapshots).map(({ metadata }) => metadata.name ?? "");
 

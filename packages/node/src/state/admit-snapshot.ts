@@ -7,7 +7,7 @@ import {
   sandboxTemplates,
 } from "@agent-sandbox/api";
 import { type Client, isReason, type KubeObject } from "@agent-sandbox/kube";
-import { makeRoom, type SnapshotQuota } from "./snapshot-quota.ts";
+import { makeRoom, type QuotaRequest, type SnapshotQuota } from "./snapshot-quota.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { StateError } from "./state-error.ts";
 
@@ -18,13 +18,14 @@ import { StateError } from "./state-error.ts";
 export async function admitSnapshot(
   { client, store, quota }: { readonly client: Client; readonly store: SnapshotStore; readonly quota: SnapshotQuota },
   { metadata: { namespace = "", uid = "" } }: SandboxSnapshot,
-  bytes: number,
+  { sandboxUid, bytes }: Pick<QuotaRequest, "sandboxUid" | "bytes">,
 ): Promise<readonly string[]> {
   const stored = (await store.list()).filter((one) => one.uid !== uid);
-  const room = makeRoom(stored, { namespace, bytes, evictable: new Set() }, quota);
+  const wanted = { namespace, sandboxUid, bytes };
+  const room = makeRoom(stored, { ...wanted, evictable: new Set() }, quota);
   if (!("refusal" in room)) return [];
   const evictable = await evictableIn(client, namespace);
-  const decision = makeRoom(stored, { namespace, bytes, evictable }, quota);
+  const decision = makeRoom(stored, { ...wanted, evictable }, quota);
   if ("refusal" in decision) throw new StateError("QuotaExceeded", `Cannot take a snapshot: ${decision.refusal}`);
   for (const { name, uid: old } of decision.evict) {
     await client

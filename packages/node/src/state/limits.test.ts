@@ -2,7 +2,15 @@ import { describe, expect, test } from "vitest";
 import { messageOf } from "../errors.ts";
 import { checkLimits, defaultStateLimits, type ImageUse } from "./limits.ts";
 
-const limits = { images: 3, imagesPerNamespace: 2, imageBytes: 100, bytesPerNamespace: 150, bytes: 200, saves: 2 };
+const limits = {
+  ...defaultStateLimits(0),
+  images: 3,
+  imagesPerNamespace: 2,
+  imageBytes: 100,
+  bytesPerNamespace: 150,
+  bytes: 200,
+  saves: 2,
+};
 const image = (namespace: string, bytes: number): ImageUse => ({ sandboxUid: "s", namespace, bytes });
 
 function refusal(wanted: ImageUse, others: readonly ImageUse[]): string | undefined {

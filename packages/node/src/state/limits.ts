@@ -1,6 +1,6 @@
 import { StateError } from "./state-error.ts";
 
-/** The limits of saved memory on this node. */
+/** The limits of saved memory and of snapshots on this node. */
 export interface StateLimits {
   /** Images of suspended Sandboxes, in all and of one namespace. */
   readonly images: number;
@@ -11,6 +11,13 @@ export interface StateLimits {
   readonly bytes: number;
   /** Pods that are saved at the same time. Each writes as fast as the disk allows. */
   readonly saves: number;
+  /** Snapshots: in all, of one namespace and of one Sandbox. */
+  readonly snapshots: number;
+  readonly snapshotsPerNamespace: number;
+  readonly snapshotsPerSandbox: number;
+  /** Their bytes on the disk, in all and of one namespace. */
+  readonly snapshotBytes: number;
+  readonly snapshotBytesPerNamespace: number;
 }
 
 /** An image and what it takes. */
@@ -20,7 +27,10 @@ export interface ImageUse {
   readonly bytes: number;
 }
 
-/** A quarter of the disk for all images, a half of that for one namespace and a quarter for one image. */
+/**
+ * A quarter of the disk for all images, a half of that for one namespace and a quarter for one image. A namespace cannot use more
+ * than a quarter of the snapshots that the node keeps, and a Sandbox not more than half of that.
+ */
 export function defaultStateLimits(diskBytes: number): StateLimits {
   const bytes = Math.floor(diskBytes / 4);
   return {
@@ -30,6 +40,11 @@ export function defaultStateLimits(diskBytes: number): StateLimits {
     bytesPerNamespace: Math.floor(bytes / 2),
     bytes,
     saves: 2,
+    snapshots: 256,
+    snapshotsPerNamespace: 64,
+    snapshotsPerSandbox: 32,
+    snapshotBytes: 64 * 2 ** 30,
+    snapshotBytesPerNamespace: 16 * 2 ** 30,
   };
 }
 

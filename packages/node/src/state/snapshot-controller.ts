@@ -15,7 +15,7 @@ import { admitSnapshot } from "./admit-snapshot.ts";
 import { readCpuFeatures } from "./cpu-features.ts";
 import { type CaptureProblem, decideSnapshot, type ObservedSnapshot, type SnapshotAction } from "./decide-snapshot.ts";
 import { checkPlace, readMeta } from "./image-meta.ts";
-import { snapshotQuota } from "./snapshot-quota.ts";
+import type { QuotaRequest } from "./snapshot-quota.ts";
 import { findSource } from "./snapshot-source.ts";
 import { type SnapshotStore, type StoredSnapshot, snapshotFolder } from "./snapshot-store.ts";
 import { StateError } from "./state-error.ts";
@@ -124,7 +124,8 @@ export class SnapshotController implements AsyncDisposable {
     const { machine } = this.#options;
     const source = await findSource({ machine, client }, snapshot);
     const store = machine.snapshots;
-    const admit = (bytes: number): Promise<void> => this.#admit(snapshot, client, bytes);
+    const admit = (bytes: number): Promise<void> =>
+      this.#admit(snapshot, client, { bytes, sandboxUid: source.sandbox.metadata.uid ?? "" });
     const { namespace = "" } = snapshot.metadata;
     const common = { machine, client, store, snapshot, admit };
     if (source.pod === undefined) return copySuspended({ ...common, sandbox: source.sandbox });
@@ -134,9 +135,14 @@ export class SnapshotController implements AsyncDisposable {
     );
   }
 
-  async #admit(snapshot: SandboxSnapshot, client: Client, bytes: number): Promise<void> {
+  async #admit(
+    snapshot: SandboxSnapshot,
+    client: Client,
+    wanted: Pick<QuotaRequest, "bytes" | "sandboxUid">,
+  ): Promise<void> {
     const { machine, events } = this.#options;
-    const deleted = await admitSnapshot({ client, store: machine.snapshots, quota: snapshotQuota }, snapshot, bytes);
+    const ports = { client, store: machine.snapshots, quota: machine.snapshotQuota };
+    const deleted = await admitSnapshot(ports, snapshot, wanted);
     for (const name of deleted) {
       const text = `Deleted SandboxSnapshot "${name}" to make room for this one`;
       events.record(sandboxSnapshots, snapshot, { type: "Normal", reason: "SnapshotEvicted", action: "Evict", text });

@@ -2,7 +2,13 @@ import { describe, expect, test } from "vitest";
 import { makeRoom, type QuotaRequest, type SnapshotQuota } from "./snapshot-quota.ts";
 import type { StoredSnapshot } from "./snapshot-store.ts";
 
-const quota: SnapshotQuota = { namespace: { count: 2, bytes: 100 }, total: { count: 3, bytes: 150 } };
+const quota: SnapshotQuota = {
+  snapshots: 3,
+  snapshotsPerNamespace: 2,
+  snapshotsPerSandbox: 2,
+  snapshotBytes: 150,
+  snapshotBytesPerNamespace: 100,
+};
 const snapshot = (uid: string, createdAt: number, more: Partial<StoredSnapshot> = {}): StoredSnapshot => ({
   version: 1,
   uid,
@@ -23,6 +29,7 @@ const [newer, older] = [snapshot("newer", 2), snapshot("older", 1)];
 const foreign = snapshot("foreign", 0, { namespace: "b" });
 const request = (more: Partial<QuotaRequest> = {}): QuotaRequest => ({
   namespace: "a",
+  sandboxUid: "other",
   bytes: 10,
   evictable: new Set(),
   ...more,
@@ -65,5 +72,17 @@ describe("the quota of snapshots", () => {
     ],
   ] as const)("%s", ([, stored, wanted, expected]) => {
     expect(makeRoom(stored, wanted, quota)).toEqual(expected);
+  });
+
+  test("a Sandbox with too many loses its own oldest, and not that of another", () => {
+    const large = { ...quota, snapshots: 9, snapshotsPerNamespace: 9 };
+    const oldest = snapshot("oldest", 0, { sandbox: { name: "other", uid: "o" } });
+    const wanted = request({ sandboxUid: "b", evictable: new Set(["newer", "older", "oldest"]) });
+    expect(makeRoom([newer, older, oldest], wanted, large)).toEqual({ evict: [older] });
+    expect(
+      makeRoom([newer, older, oldest], request({ sandboxUid: "b", evictable: new Set(["oldest"]) }), large),
+    ).toEqual({
+      refusal: "the Sandbox may have 2 snapshots",
+    });
   });
 });

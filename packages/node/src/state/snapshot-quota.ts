@@ -1,24 +1,16 @@
+import type { StateLimits } from "./limits.ts";
 import type { StoredSnapshot } from "./snapshot-store.ts";
 
 /** How many snapshots there may be, and how large they may be together. */
-export interface SnapshotLimits {
-  readonly count: number;
-  readonly bytes: number;
-}
-
-export interface SnapshotQuota {
-  readonly namespace: SnapshotLimits;
-  readonly total: SnapshotLimits;
-}
-
-/** A namespace cannot use more than a quarter of what the node keeps. */
-export const snapshotQuota: SnapshotQuota = {
-  namespace: { count: 64, bytes: 16 * 2 ** 30 },
-  total: { count: 256, bytes: 64 * 2 ** 30 },
-};
+export type SnapshotQuota = Pick<
+  StateLimits,
+  "snapshots" | "snapshotsPerNamespace" | "snapshotsPerSandbox" | "snapshotBytes" | "snapshotBytesPerNamespace"
+>;
 
 export interface QuotaRequest {
   readonly namespace: string;
+  /** The UID of the Sandbox that the snapshot is taken of. */
+  readonly sandboxUid: string;
   /** The expected size of the new snapshot. */
   readonly bytes: number;
   /** The UIDs of snapshots of the namespace that may be removed to make room. */
@@ -28,48 +20,56 @@ export interface QuotaRequest {
 /** The snapshots to remove first, or why there is no room. */
 export type QuotaDecision = { readonly evict: readonly StoredSnapshot[] } | { readonly refusal: string };
 
+/** Why there is no room, and the snapshots that would have to go. */
+interface Excess {
+  readonly refusal: string;
+  readonly among: (stored: StoredSnapshot) => boolean;
+}
+
 /**
- * Makes room for a new snapshot by removing the oldest evictable snapshots of the same namespace. No namespace loses a snapshot
- * because of another: a quota of the whole node that others use up is a refusal.
+ * Makes room for a new snapshot by removing the oldest evictable snapshots of the same namespace, or of the same Sandbox if that has
+ * too many. No namespace loses a snapshot because of another: a quota of the whole node that others use up is a refusal.
  */
 export function makeRoom(
   stored: readonly StoredSnapshot[],
-  { namespace, bytes, evictable }: QuotaRequest,
-  quota: SnapshotQuota = snapshotQuota,
+  request: QuotaRequest,
+  quota: SnapshotQuota,
 ): QuotaDecision {
   const evict: StoredSnapshot[] = [];
   const candidates = stored
-    .filter((one) => one.namespace === namespace && evictable.has(one.uid))
+    .filter((one) => one.namespace === request.namespace && request.evictable.has(one.uid))
     .toSorted((a, b) => a.createdAt - b.createdAt);
   for (;;) {
-    const left = stored.filter((one) => !evict.includes(one));
-    const refusal = excess(left, { namespace, bytes }, quota);
-    if (refusal === undefined) return { evict };
-    const oldest = candidates.shift();
-    if (oldest === undefined) return { refusal };
+    const isLeft = (one: StoredSnapshot): boolean => !evict.includes(one);
+    const excess = excessOf(stored.filter(isLeft), request, quota);
+    if (excess === undefined) return { evict };
+    const oldest = candidates.find((one) => isLeft(one) && excess.among(one));
+    if (oldest === undefined) return { refusal: excess.refusal };
     evict.push(oldest);
   }
 }
 
-function excess(
+function excessOf(
   stored: readonly StoredSnapshot[],
-  { namespace, bytes }: Pick<QuotaRequest, "namespace" | "bytes">,
+  { namespace, sandboxUid, bytes }: QuotaRequest,
   quota: SnapshotQuota,
-): string | undefined {
-  const own = stored.filter((one) => one.namespace === namespace);
-  return (
-    beyond(own, bytes, quota.namespace, `the namespace "${namespace}"`) ??
-    beyond(stored, bytes, quota.total, "this node")
-  );
-}
-
-function beyond(
-  stored: readonly StoredSnapshot[],
-  bytes: number,
-  limits: SnapshotLimits,
-  where: string,
-): string | undefined {
-  if (stored.length + 1 > limits.count) return `${where} may have ${limits.count} snapshots`;
-  const used = stored.reduce((sum, { sizeBytes }) => sum + sizeBytes, bytes);
-  return used > limits.bytes ? `the snapshots of ${where} may have ${limits.bytes} bytes together` : undefined;
+): Excess | undefined {
+  const ofNamespace = (one: StoredSnapshot): boolean => one.namespace === namespace;
+  const ofSandbox = (one: StoredSnapshot): boolean => ofNamespace(one) && one.sandbox.uid === sandboxUid;
+  const own = stored.filter(ofNamespace);
+  const whose = `the namespace "${namespace}"`;
+  const tooMany = (found: readonly unknown[], most: number, where: string): string | undefined =>
+    found.length + 1 > most ? `${where} may have ${most} snapshots` : undefined;
+  const tooLarge = (found: readonly StoredSnapshot[], most: number, where: string): string | undefined =>
+    found.reduce((sum, { sizeBytes }) => sum + sizeBytes, bytes) > most
+      ? `the snapshots of ${where} may have ${most} bytes together`
+      : undefined;
+  const ofOne = tooMany(stored.filter(ofSandbox), quota.snapshotsPerSandbox, "the Sandbox");
+  if (ofOne !== undefined) return { refusal: ofOne, among: ofSandbox };
+  const refusal =
+    tooMany(own, quota.snapshotsPerNamespace, whose) ??
+    tooLarge(own, quota.snapshotBytesPerNamespace, whose) ??
+    tooMany(stored, quota.snapshots, "this node") ??
+    tooLarge(stored, quota.snapshotBytes, "this node");
+  return refusal === undefined ? undefined : { refusal, among: ofNamespace };
 }
