@@ -132,8 +132,8 @@ test-state-long: setup-test ## 50 open connections over 100 sleeps of a sandbox 
 test-sdk-long: setup-test ## 2,000 commands while the box is killed 20 times (needs root)
 	@SDK_COMMANDS=2000 SDK_KILLS=20 vitest run --project sdk faults
 
-.PHONY: bench bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state
-bench: bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state ## Run all benchmarks and rewrite bench/RESULTS.md
+.PHONY: bench bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk
+bench: bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk ## Run all benchmarks and rewrite bench/RESULTS.md
 	@$(NODE) bench/results.ts
 bench-kube: setup-test ## The informer compared with a plain HTTP loop
 	@$(NODE) bench/kube/main.ts
@@ -147,6 +147,8 @@ bench-node: setup-test ## Pods of the embedded node compared with runc and gViso
 	@$(NODE) bench/node/main.ts
 bench-state: setup-test ## Saved and restored memory compared with gVisor alone (needs root)
 	@$(NODE) bench/state/main.ts
+bench-sdk: setup-test ## The TypeScript SDK compared with local processes and plain HTTP (needs root)
+	@$(NODE) bench/sdk/main.ts
 
 .PHONY: deploy
 deploy: manifests ## Apply the CRDs to kubectl's current cluster
