@@ -51,7 +51,7 @@ describe.skipIf(cannotRun)("a box that is killed while sandboxes sleep, wake and
     if (kind > 0.2) await running.serving;
     if (kind > 0.4) {
       const patience = AbortSignal.timeout(10_000);
-      for (let wanted = Math.ceil(random() * 4); wanted > 0; wanted -= 1) await running.logs(steps, patience);
+      for (let wanted = Math.ceil(random() * count); wanted > 0; wanted -= 1) await running.logs(steps, patience);
     }
     await sleep(random() * (kind > 0.4 ? 200 : 1500));
     await running.kill();

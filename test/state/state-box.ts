@@ -178,17 +178,25 @@ export class StateBox implements AsyncDisposable {
   async shell(name: string, script: string, container = "main"): Promise<string> {
     const query = new URLSearchParams({ container, stdout: "true", stderr: "true" });
     for (const word of ["sh", "-c", script]) query.append("command", word);
-    const path = `/api/v1/namespaces/${namespace}/pods/${name}/exec?${query}`;
-    const socket = await openSocket(this.#access, path, execProtocol);
+    const [code, said, complaint] = await this.#session(`pods/${name}/exec?${query}`);
+    if (code !== 0) throw new Error(`"${script}" ended with ${code} in ${name}: ${said}${complaint}`);
+    return said.trimEnd();
+  }
+
+  /** Attaches to the first process of a Sandbox, until the session ends. */
+  async attach(name: string): Promise<string> {
+    return (await this.#session(`pods/${name}/attach?container=main&stdout=true&stderr=true`)).join();
+  }
+
+  async #session(path: string): Promise<[code: number, stdout: string, stderr: string]> {
+    const socket = await openSocket(this.#access, `/api/v1/namespaces/${namespace}/${path}`, execProtocol);
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
     const outputs = Promise.all([text(stdout), text(stderr)]);
     const code = await runExec(socket, { stdin: undefined, stdout, stderr }).finally(() => {
       stdout.end();
       stderr.end();
     });
-    const [said, complaint] = await outputs;
-    if (code !== 0) throw new Error(`"${script}" ended with ${code} in ${name}: ${said}${complaint}`);
-    return said.trimEnd();
+    return [code, ...(await outputs)];
   }
 
   /** The address of the router, which changes when the box starts again. */

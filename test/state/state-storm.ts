@@ -25,8 +25,8 @@ export interface Tally {
   rolledBack: number;
 }
 
-/** Longer than any number of kills in a row. */
-const patienceMs = 300_000;
+/** How long anything may take when the box is no longer killed. */
+const patienceMs = 180_000;
 
 /**
  * Lets Sandboxes sleep, wake, fork and roll back while the box is killed, and checks after each step that their memory is what it
@@ -36,7 +36,8 @@ export class StateStorm {
   readonly tally: Tally = { counted: 0, slept: 0, forked: 0, rolledBack: 0 };
   readonly #box: StateBox;
   readonly #lives: Promise<void>[] = [];
-  #stopped = false;
+  /** When the box was killed for the last time. Nothing is late before that. */
+  #calmSince = Number.POSITIVE_INFINITY;
 
   constructor(box: StateBox) {
     this.#box = box;
@@ -54,24 +55,27 @@ export class StateStorm {
     for (const life of this.#lives) life.catch(() => undefined);
   }
 
-  /** Waits until each Sandbox has finished what it does. Throws the first failure. */
+  /** The box is no longer killed: waits until each Sandbox has finished what it does. Throws the first failure. */
   async end(): Promise<void> {
-    this.#stopped = true;
+    this.#calmSince = Date.now();
     await Promise.all(this.#lives);
   }
 
   get stopped(): boolean {
-    return this.#stopped;
+    return Number.isFinite(this.#calmSince);
+  }
+
+  get #isLate(): boolean {
+    return Date.now() > this.#calmSince + patienceMs;
   }
 
   /** Repeats a call of the API until it succeeds: the box may be away. */
   async call<T>(work: () => Promise<T>): Promise<T> {
-    const until = Date.now() + patienceMs;
     for (;;) {
       try {
         return await work();
       } catch (error) {
-        if (Date.now() > until || isReason(error, "Invalid") || isReason(error, "BadRequest")) throw error;
+        if (this.#isLate || isReason(error, "Invalid") || isReason(error, "BadRequest")) throw error;
         await sleep(50);
       }
     }
@@ -128,14 +132,13 @@ export class StateStorm {
   }
 
   async until(what: string, check: () => Promise<boolean>): Promise<void> {
-    const until = Date.now() + patienceMs;
     for (;;) {
       try {
         if (await check()) return;
       } catch (error) {
         if (error instanceof Fault) throw error;
       }
-      if (Date.now() > until) throw new Fault(`timed out: ${what}`);
+      if (this.#isLate) throw new Fault(`timed out: ${what}`);
       await sleep(100);
     }
   }

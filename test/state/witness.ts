@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { SandboxSpec } from "@agent-sandbox/api";
-import { podOf } from "./state-box.ts";
+import { podOf, type StateBox } from "./state-box.ts";
 
 /** What the program `witness.py` in a Sandbox knows. */
 export interface Known {
@@ -38,4 +38,10 @@ export async function ask(address: string, command: "count" | "tell"): Promise<K
   } finally {
     socket.destroy();
   }
+}
+
+/** Asks the program in a Sandbox that is ready. */
+export async function askIn(box: StateBox, name: string, command: "count" | "tell" = "tell"): Promise<Known> {
+  const { status } = await box.read(name);
+  return ask(status?.podIPs?.[0] ?? "", command);
 }
