@@ -70,7 +70,7 @@ format: setup ## Format all sources
 
 # Each target test-<suite> runs the vitest project or the Go module of that name, and its tests are in packages/<suite>,
 # test/<suite> or sandboxd. scripts/targets.test.ts checks this.
-.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-state test-sdk test-security test-kube-apiserver test-differential test-clients test-release
+.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-state test-sdk test-security test-kube-apiserver test-differential test-clients test-reference-clients test-release
 test: setup-test ## Run every suite; skips suites that passed before if nothing has changed (FRESH=1 runs them anyway)
 	@FRESH=$(FRESH) $(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -103,7 +103,8 @@ test-differential: setup-test ## Send the same requests to the embedded API serv
 	@$(NODE) scripts/test.ts differential
 test-clients: setup-test ## client-go, the Python client, Helm and client-node against the embedded API server
 	@$(NODE) scripts/test.ts clients
-
+test-reference-clients: setup-test ## The reference's published Python client, unmodified, against a box (needs root; NEWEST=1 takes its newest version)
+	@NEWEST=$(NEWEST) $(NODE) scripts/test.ts reference-clients
 test-release: setup-test ## Install a release in a new Debian 12 and run the first sandbox there (needs root)
 	@$(NODE) scripts/test.ts release
 

@@ -72,6 +72,7 @@ export default defineConfig({
       integration("kube-apiserver", ["test/kube-apiserver/**/*.int.test.ts"]),
       integration("differential", ["test/differential/**/*.int.test.ts"]),
       integration("clients", ["test/clients/**/*.test.ts"]),
+      integration("reference-clients", ["test/reference-clients/**/*.int.test.ts"]),
     ],
   },
 });

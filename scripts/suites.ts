@@ -212,6 +212,7 @@ export const tests: readonly Suite[] = [
   vitest("state"),
   vitest("sdk"),
   vitest("kube-apiserver"),
+  vitest("reference-clients"),
   vitest("clients"),
   vitest("kube"),
 ];

@@ -45,7 +45,7 @@ export interface Caller {
 export interface Upgrade extends Caller {
   readonly head: Buffer;
   /** Authenticates the client again, with the credentials of this request. Throws `Unauthorized`. */
-  authenticate(): Identity;
+  readonly authenticate: () => Identity;
 }
 
 /** Limits how long slow clients can occupy a connection. */

@@ -149,7 +149,7 @@ describe("the objects of the router", () => {
     };
     expect((await edit.send("POST", edit.core("services"), imposter)).status).toBe(409);
     expect((await edit.send("PUT", edit.core("services", "sandbox-router-svc"), imposter)).status).toBe(403);
-    const applied = await api.apply(`${edit.core("services", "sandbox-router-svc")}`, "me", {
+    const applied = await api.apply(edit.core("services", "sandbox-router-svc"), "me", {
       apiVersion: "v1",
       kind: "Service",
       ...imposter,

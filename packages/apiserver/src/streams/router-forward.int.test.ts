@@ -38,13 +38,13 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "apiserver-forward-"));
   server = await createApiServer({ nodeName: "box", routerForward });
   listening = await server.listen();
-  const { send } = server.transport;
-  await send({
+  const { transport } = server;
+  await transport.send({
     method: "POST",
     path: "/api/v1/namespaces/default/serviceaccounts",
     body: { metadata: { name: "caller" } },
   });
-  const { body } = await send({ method: "POST", path: `${account}/token`, body: { spec: {} } });
+  const { body } = await transport.send({ method: "POST", path: `${account}/token`, body: { spec: {} } });
   token = (body as { status: { token: string } }).status.token;
   const { url, authority } = listening;
   writeKubeconfig(join(folder, "kubeconfig"), { server: url, authority, credentials: { token } });

@@ -57,7 +57,7 @@ export interface StreamEndpointOptions {
 export interface StreamUpgrade {
   readonly head: Buffer;
   /** Authenticates and authorizes the client again. Throws when it may no longer have the session. */
-  identify(): Identity;
+  readonly identify: () => Identity;
 }
 
 /** An upgrade request to a Pod. */
