@@ -18,6 +18,7 @@ import {
   systemScheduler,
   watching,
 } from "@agent-sandbox/kube";
+import { messageOf } from "../errors.ts";
 import { parseContainerId } from "../layout.ts";
 import type { DiskUsage } from "../metrics/pod-usage.ts";
 import { Probes } from "../probe/probes.ts";
@@ -212,8 +213,17 @@ export class PodController implements AsyncDisposable {
     } catch (error) {
       // The Pod was changed in the meantime. The next pass starts when the cache has the new version.
       if (isReason(error, "Conflict", "NotFound")) return { requeueAfterMs: 0 };
+      this.#reportFullDisk(parseKey(key).name, error);
       throw error;
     }
+  }
+
+  /** The Pod stays as it is until there is room: its status says nothing about the reason. */
+  #reportFullDisk(uid: string, error: unknown): void {
+    const [pod] = this.#byUid.get(uid);
+    const text = messageOf(error);
+    if (pod === undefined || !/ENOSPC|EDQUOT|no space left on device/i.test(text)) return;
+    this.#recordEvent(pod, { type: "Warning", reason: "DiskFull", text });
   }
 
   async #observe(uid: string): Promise<Observed> {

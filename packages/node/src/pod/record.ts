@@ -1,9 +1,11 @@
 import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import type { StateReason } from "@agent-sandbox/api";
 import { isSafeUid, type Layout, podPaths } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { readJson, syncFile, writeJson } from "../system/json-file.ts";
 import { removeTree } from "../system/remove-tree.ts";
+import { SpareSpace } from "../system/spare-space.ts";
 import type { Discard } from "../system/trash.ts";
 import type { PodIds } from "../users/id-range.ts";
 import type { Backoff } from "./backoff.ts";
@@ -185,6 +187,7 @@ export interface PodRecords {
 
 /** Caches all records: no other process writes them while this one holds the lock of the data folder. */
 export function podRecords(layout: Layout, discard: Discard = removeTree): PodRecords {
+  const spare = new SpareSpace(join(layout.dataDir, "spare"));
   const known = new Map<string, PodRecord>();
   const unsynced = new Set<string>();
   const read = async (uid: string): Promise<PodRecord | undefined> => {
@@ -198,7 +201,7 @@ export function podRecords(layout: Layout, discard: Discard = removeTree): PodRe
   };
   const write = async (record: PodRecord): Promise<void> => {
     try {
-      await writeJson(podPaths(layout, record.uid).record, record);
+      await spare.use(() => writeJson(podPaths(layout, record.uid).record, record));
       known.set(record.uid, record);
     } catch (error) {
       // The next read must see what the failed write left on the disk.
