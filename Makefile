@@ -46,6 +46,10 @@ release: ## Build what users install, for x86_64 and arm64, into dist/release
 	@scripts/setup.sh release
 	@$(NODE) scripts/release.ts
 
+.PHONY: sdk
+sdk: setup ## Build the npm package of the TypeScript SDK into dist/sdk
+	@$(NODE) scripts/sdk-package.ts
+
 .PHONY: gvisor runc
 gvisor: setup ## Build gVisor; the box prefers it to an installed one
 	@packages/node/gvisor/build.sh dist

@@ -22,6 +22,11 @@ export function npmPackageFolder(name: string): string {
   };
   const locked = packages[`node_modules/${name}`];
   if (locked === undefined) throw new Error(`Cannot find npm package "${name}": package-lock.json does not contain it`);
+  return fetchedPackageFolder(name, locked);
+}
+
+/** The folder of a package that is not installed. It is fetched once, and checked. */
+export function fetchedPackageFolder(name: string, locked: Locked): string {
   const folder = `${root}/.cache/npm/${name.replace("/", "+")}@${locked.version}`;
   if (!existsSync(folder)) fetchPackage(name, locked, folder);
   return folder;
