@@ -1,19 +1,22 @@
+import { availableParallelism } from "node:os";
 import { runFailedAgain } from "./second-run.ts";
 import type { Failure, Suite, SuiteResult, Tally } from "./suites.ts";
 
-/** Suites that run at the same time. Most of them wait for processes and timers more than they compute. */
-const concurrency = 2;
+/**
+ * Suites that run at the same time. Most of them wait for processes and timers more than they compute: on its own, a suite uses
+ * between a third and two thirds of a core.
+ */
+const concurrency = Math.max(3, availableParallelism());
 
 /**
- * Runs all suites, even after failures. Prints the output of each suite when it ends (all of it if a test failed, otherwise
+ * Runs all suites, even after failures: those of `first` before the others. Prints the output of each suite when it ends (all of it if a test failed, otherwise
  * the last lines), then a table, the names of the failed tests and the line that CI reads. A few failed files run a second time.
  */
-export async function runSuites(suites: readonly Suite[]): Promise<Tally> {
+export async function runSuites(suites: readonly Suite[], first: readonly Suite[] = []): Promise<Tally> {
   const startedAt = performance.now();
   const rows = new Map<Suite, string>();
   const results = new Map<Suite, SuiteResult>();
-  const waiting = [...suites];
-  const worker = async () => {
+  const worker = async (waiting: Suite[]) => {
     for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift()) {
       console.log(`… ${suite.name}`);
       const suiteStartedAt = performance.now();
@@ -23,10 +26,14 @@ export async function runSuites(suites: readonly Suite[]): Promise<Tally> {
       show(suite, result);
     }
   };
-  await Promise.all(Array.from({ length: concurrency }, worker));
+  for (const phase of [[...first], [...suites]]) {
+    await Promise.all(Array.from({ length: concurrency }, () => worker(phase)));
+  }
   const { flaky, after } = await runFailedAgain(results);
   const total = after.reduce<Tally>(add, { passed: 0, failed: 0, skipped: 0 });
-  console.log(`\n${suites.map((suite) => rows.get(suite)).join("\n")}\n\n${seconds(startedAt)} in all\n`);
+  console.log(
+    `\n${[...first, ...suites].map((suite) => rows.get(suite)).join("\n")}\n\n${seconds(startedAt)} in all\n`,
+  );
   for (const failure of flaky) console.log(`passed only in a second run: ${textOf(failure)}`);
   for (const failure of after.flatMap(({ failures = [] }) => failures)) console.log(`failed: ${textOf(failure)}`);
   console.log(closingLine(total));

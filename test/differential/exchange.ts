@@ -14,8 +14,8 @@ export interface ExchangeAnswer {
 /** The compared headers, which affect clients. */
 const compared = ["content-type", "warning", "allow", "location", "www-authenticate", "retry-after"];
 const timeoutMs = 30_000;
-const attempts = 100;
-const pauseMs = 100;
+const attempts = 600;
+const pauseMs = 25;
 
 /** Sends one request and reads the whole response. */
 export async function exchange(step: ExchangeStep, server: Server): Promise<ExchangeAnswer> {

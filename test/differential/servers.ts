@@ -62,6 +62,8 @@ export async function startServers(): Promise<ServerPair> {
     await startKubernetes({
       serviceAccounts: true,
       controllers,
+      // Every case waits for the service account of its namespace. By default a controller sends 20 requests a second.
+      controllerManagerFlags: ["--kube-api-qps=500", "--kube-api-burst=500"],
       apiServerFlags: [`--disable-admission-plugins=${notOfTheBox.join(",")}`],
       prepare: async (server) => {
         const webhook = undo.use(await startConversionWebhook(server.authority));
