@@ -38,7 +38,11 @@ export class PodLinks {
 
   isAttached(netns: string, address: string): boolean {
     if (this.#attaching.has(netns)) return false;
-    return existsSync(pathOf(netns)) && existsSync(`/sys/class/net/${this.#options.interfaceOf(address)}`);
+    return existsSync(pathOf(netns)) && this.#hasInterface(address);
+  }
+
+  #hasInterface(address: string): boolean {
+    return existsSync(`/sys/class/net/${this.#options.interfaceOf(address)}`);
   }
 
   /** Creates the namespace and its links, replacing what a crash left behind. Concurrent calls share one operation. */
@@ -50,15 +54,15 @@ export class PodLinks {
 
   async detach(netns: string, address: string | undefined): Promise<void> {
     await this.#attaching.get(netns)?.catch(() => undefined);
-    await this.#detach(netns, address);
+    const isThere = existsSync(pathOf(netns)) || (address !== undefined && this.#hasInterface(address));
+    if (isThere) await this.#detach(netns, address);
+    else this.#attached.delete(netns);
   }
 
   async #attach(netns: string, address: string, options: AttachOptions): Promise<void> {
-    const { interfaceOf, onAttaching, onAttached } = this.#options;
+    const { onAttaching, onAttached } = this.#options;
     try {
-      if (existsSync(pathOf(netns)) || existsSync(`/sys/class/net/${interfaceOf(address)}`)) {
-        await this.#detach(netns, address);
-      }
+      if (existsSync(pathOf(netns)) || this.#hasInterface(address)) await this.#detach(netns, address);
       await onAttaching();
       await options.make?.();
       await this.#link(netns, address, options);

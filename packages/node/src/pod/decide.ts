@@ -51,6 +51,7 @@ export type Action =
   | { readonly do: "abandon-save" }
   | { readonly do: "forget-save" }
   | { readonly do: "end-saved" }
+  | { readonly do: "release-saved" }
   | { readonly do: "restore" }
   | { readonly do: "release" }
   | { readonly do: "tear-down" }

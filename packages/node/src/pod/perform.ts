@@ -4,6 +4,7 @@ import type { Effects } from "./effects.ts";
 import { startHolder } from "./holder.ts";
 import { runHook } from "./hooks.ts";
 import { isStateAction, performState } from "./perform-state.ts";
+import { releaseTask } from "./plan-save.ts";
 import { podOf, recordOf } from "./present.ts";
 import { pullImage } from "./pull-image.ts";
 import { recordFailure } from "./record-failure.ts";
@@ -63,6 +64,7 @@ export async function perform(
     case "release":
       return release(effects, recordOf(observed));
     case "tear-down":
+      await effects.tasks.end(recordOf(observed).uid, releaseTask);
       return tearDown(machine, recordOf(observed));
     default:
       return action satisfies never;

@@ -34,7 +34,8 @@ export function planSave(pod: Pod, record: PodRecord, observed: Observed): SaveP
     case "saved":
       return act({ do: "end-saved" });
     case "ended":
-      return isDeleted ? act({ do: "tear-down" }) : waiting;
+      if (isDeleted) return act({ do: "tear-down" });
+      return observed.tasks[releaseTask] === undefined ? act({ do: "release-saved" }) : waiting;
     case "failed":
       return isDeleted || wanted === save.epoch ? nothing : act({ do: "forget-save" });
     default:
@@ -89,6 +90,9 @@ function wantedEpoch({ metadata }: Pod): number | undefined {
 export function saveTask(epoch: number): string {
   return `save:${epoch}`;
 }
+
+/** The task that releases what a saved Pod used. */
+export const releaseTask = "release-saved";
 
 /** Whether the memory of the Pod is to be kept when it is suspended. */
 export function isToBeSaved({ metadata }: Pod): boolean {

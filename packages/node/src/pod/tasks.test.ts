@@ -18,6 +18,16 @@ test("a task starts once, and its end is reported", async () => {
   expect(tasks.of("b")).toEqual({ bad: { state: "failed", reason: "ErrImagePull", message: "no such image" } });
 });
 
+test("a started task is not waited for", async () => {
+  await using tasks = new Tasks(() => undefined);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const settled = tasks.start("a", "slow", () => promise)?.settled;
+  expect(tasks.of("a")).toEqual({ slow: { state: "running" } });
+  resolve();
+  await settled;
+  expect(tasks.of("a")).toEqual({ slow: { state: "done" } });
+});
+
 test("a forgotten task is aborted without a report, and can start again", async () => {
   const settled: string[] = [];
   await using tasks = new Tasks((uid) => settled.push(uid));

@@ -9,6 +9,8 @@ interface Task {
   readonly settled: Promise<void>;
 }
 
+type Work = (signal: AbortSignal) => Promise<string | void>;
+
 /** How long a pass waits for a task. Most tasks end within this time, which saves a second pass. */
 const patienceMs = 200;
 
@@ -30,11 +32,20 @@ export class Tasks implements AsyncDisposable {
     return Object.fromEntries(tasks.map(([name, { state }]) => [name, state]));
   }
 
-  /** Starts a task unless it exists, and waits for it for a moment. The result of `work` becomes part of the task's state. */
-  async begin(uid: string, name: string, work: (signal: AbortSignal) => Promise<string | void>): Promise<void> {
+  /** Starts a task unless it exists, and waits for it for a moment. */
+  async begin(uid: string, name: string, work: Work): Promise<void> {
+    const task = this.start(uid, name, work);
+    if (task === undefined) return;
+    const waiting = new AbortController();
+    await Promise.race([task.settled, sleep(patienceMs, undefined, { signal: waiting.signal }).catch(() => undefined)]);
+    waiting.abort();
+  }
+
+  /** Starts a task unless it exists. The result of `work` becomes part of the task's state. */
+  start(uid: string, name: string, work: Work): Pick<Task, "settled"> | undefined {
     const tasks = this.#byPod.get(uid) ?? new Map<string, Task>();
     this.#byPod.set(uid, tasks);
-    if (tasks.has(name)) return;
+    if (tasks.has(name)) return undefined;
     const stop = new AbortController();
     const run = async (): Promise<void> => {
       try {
@@ -48,9 +59,7 @@ export class Tasks implements AsyncDisposable {
     };
     const task: Task = { state: { state: "running" }, stop, settled: Promise.resolve().then(run) };
     tasks.set(name, task);
-    const waiting = new AbortController();
-    await Promise.race([task.settled, sleep(patienceMs, undefined, { signal: waiting.signal }).catch(() => undefined)]);
-    waiting.abort();
+    return task;
   }
 
   /** Aborts and removes a task; without a name, all tasks of the Pod. */

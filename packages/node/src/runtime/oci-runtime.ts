@@ -77,6 +77,8 @@ export interface OciRuntime {
   kill(id: string, signal: string): Promise<void>;
   /** Kills the processes of a container and deletes it. */
   remove(id: string): Promise<void>;
+  /** Like `remove`, and faster, for a container whose processes have all ended. */
+  discard?(id: string): Promise<void>;
   list(): Promise<readonly string[]>;
   /** The command that runs a program in a container with the caller's stdin, stdout and stderr. */
   execCommand(request: ExecArguments): Promise<ExecCommand>;

@@ -18,6 +18,10 @@ export interface SandboxCalls extends Pick<Checkpoints, "pause" | "isPaused" | "
   readonly forget: (id: string) => void;
 }
 
+export function controlSocketOf(id: string): string {
+  return `runsc-${id}.sock`;
+}
+
 /**
  * Pauses, continues and saves sandboxes through their control sockets in the folder `root`. gVisor counts pauses, and ends a
  * sandbox that is continued without having been paused. So each pause is remembered, and a sandbox is asked whether it stands still
@@ -31,7 +35,7 @@ export interface SandboxCalls extends Pick<Checkpoints, "pause" | "isPaused" | "
 export function sandboxCalls(root: string): SandboxCalls {
   const paused = new Set<string>();
   const call = (id: string, method: string, more: Partial<ControlCall> = {}): Promise<void> =>
-    callSandbox({ socket: join(root, `runsc-${id}.sock`), method, timeoutMs: callTimeoutMs, ...more });
+    callSandbox({ socket: join(root, controlSocketOf(id)), method, timeoutMs: callTimeoutMs, ...more });
   const isPaused = async (id: string): Promise<boolean> => paused.has(id) || (await standsStill(id, call));
   return {
     isPaused: (id) => isPaused(id).catch(ifGone(false)),

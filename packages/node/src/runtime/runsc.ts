@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sandboxOomScore } from "../oci/oom-score.ts";
 import type { OciProcess, OciSpec } from "../oci/spec.ts";
@@ -8,7 +8,7 @@ import type { ExecArguments, ExecCommand, OciRuntime, RuntimeBuild, RuntimeComma
 import { keepTmpOnRoot } from "./root-tmp.ts";
 import { closePeer, runDetached } from "./run-detached.ts";
 import type { RuntimeProgram } from "./runc.ts";
-import { buildOf, sandboxCalls } from "./runsc-checkpoints.ts";
+import { buildOf, controlSocketOf, sandboxCalls } from "./runsc-checkpoints.ts";
 import { callRuntime, deleteContainer, isGone } from "./runtime-call.ts";
 import { dialSandbox } from "./sandbox-dial.ts";
 import { descendantsOf, parseProcesses } from "./sandbox-processes.ts";
@@ -118,10 +118,8 @@ export function runscRuntime({ name, program, args, root, unshare, canSave }: Ru
     runCommand: scripted('exec "$@"'),
     start: async () => undefined,
     kill: (id, signal) => callRuntime(command, ["kill", id, signal], isGone),
-    remove: async (id) => {
-      await deleteContainer(command, id);
-      calls.forget(id);
-    },
+    remove: (id) => deleteContainer(command, id).then(() => calls.forget(id)),
+    discard: (id) => removeState(root, id).then(() => calls.forget(id)),
     list: async () => (await namesIn(root)).flatMap(idOfState),
     execCommand: (request) => execCommand(command, request),
     endExec: async (id, folder) => {
@@ -168,6 +166,12 @@ function withoutEmptyLists<T extends object>(value: T): T {
   const entries = Object.entries(value).filter(([, one]) => !Array.isArray(one) || one.length > 0);
   const isNested = (one: unknown): one is object => typeof one === "object" && one !== null && !Array.isArray(one);
   return Object.fromEntries(entries.map(([key, one]) => [key, isNested(one) ? withoutEmptyLists(one) : one])) as T;
+}
+
+/** Does what `runsc delete` does for a container that has ended, except for its cgroup, which is removed with that of the Pod. */
+async function removeState(root: string, id: string): Promise<void> {
+  const own = (await namesIn(root)).filter((name) => name.startsWith(`${id}_sandbox:`));
+  await Promise.all([...own, controlSocketOf(id)].map((name) => rm(join(root, name), { force: true })));
 }
 
 /** runsc keeps a state file per container, named after the container and its sandbox. */

@@ -1,7 +1,7 @@
-import { chmod, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { chmod, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { syncFile, writeJson } from "../system/json-file.ts";
+import { syncFile } from "../system/json-file.ts";
 
 /**
  * The files of an image: a folder with `meta.json`, the folder that the runtime wrote, and the content of volumes that are not kept
@@ -38,19 +38,29 @@ export async function beginImage(folder: string): Promise<string> {
 }
 
 /**
- * Syncs an image that `beginImage` began and gives it its name. An image with that name is replaced. Returns the path of the
- * folder. The caller removes the partial image if this fails.
+ * Gives an image whose checkpoint `sumFiles` has synced its name. An image with that name is replaced. Returns the path of the
+ * folder. Its content survives a power failure, its name does so after `syncName`. The caller removes the partial image if this
+ * fails.
  */
 export async function commitImage(partial: string, meta: unknown): Promise<string> {
   const checkpoint = checkpointFolder(partial);
   for (const name of await readdir(checkpoint)) await chmod(join(checkpoint, name), 0o600);
-  await writeJson(join(partial, metaFile), meta, { durable: true });
-  await Promise.all((await readdir(checkpoint)).map((name) => syncFile(join(checkpoint, name))));
+  await writeMeta(join(partial, metaFile), meta);
   const folder = partial.slice(0, -partialSuffix.length);
   await rm(folder, { recursive: true, force: true });
   await rename(partial, folder);
-  await syncFile(folder);
   return folder;
+}
+
+/** Without a temporary name: the folder has one. Each rename that is synced costs a write of the filesystem's journal. */
+async function writeMeta(path: string, meta: unknown): Promise<void> {
+  await writeFile(path, `${JSON.stringify(meta, undefined, 2)}\n`, { mode: 0o600 });
+  await syncFile(path);
+}
+
+/** Makes the name of a complete image survive a power failure. */
+export async function syncName(folder: string): Promise<void> {
+  await syncFile(folder);
 }
 
 /**

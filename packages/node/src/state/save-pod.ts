@@ -15,13 +15,11 @@ import { isInitialized } from "../pod/plan-containers.ts";
 import { isLive } from "../pod/plan-stop.ts";
 import type { PodRecord } from "../pod/record.ts";
 import type { Checkpoints, OciRuntime } from "../runtime/oci-runtime.ts";
-import { killCgroup } from "../system/cgroups.ts";
-import { endsSoon } from "../system/processes.ts";
 import { readCpuFeatures } from "./cpu-features.ts";
-import { copyMemoryVolumes, moveVolumesOut } from "./empty-dirs.ts";
+import { copyMemoryVolumes } from "./empty-dirs.ts";
 import { hashContainers } from "./hash-containers.ts";
 import { sizeOf, sumFiles } from "./image-files.ts";
-import { type ImageMeta, readUse } from "./image-meta.ts";
+import type { ImageMeta } from "./image-meta.ts";
 import { sumOf } from "./image-vault.ts";
 import { runHooks } from "./sandboxd-lifecycle.ts";
 import { StateError } from "./state-error.ts";
@@ -198,19 +196,4 @@ export async function continuePod(machine: Machine, record: PodRecord): Promise<
   if (!isLive(kept) || kept === undefined) return;
   await runtimeNamed(machine, kept.runtime).checkpoints?.resume(containerId(record.uid, name, kept.attempt));
   await machine.network.setLink(record.address, "up");
-}
-
-/** Ends the processes of a Pod whose image is complete, and moves its files that would be removed with it into the image. */
-export async function endSavedPod({ machine, endSessions }: Effects, pod: Pod, record: PodRecord): Promise<void> {
-  const { save } = record;
-  if (save?.step !== "saved") return;
-  endSessions(record.uid, "the Pod was suspended");
-  await killCgroup(machine.cgroups, podPaths(machine.layout, record.uid).cgroup);
-  for (const { run } of Object.values(record.containers)) {
-    if (run !== undefined) await endsSoon(run.monitor.pid, run.monitor.start);
-  }
-  const image = machine.suspensions.folderOf({ sandboxUid: record.keptFor ?? "", epoch: save.epoch });
-  // Without the key: a node that was started again without it ends the Pod all the same.
-  if ((await readUse(image)) !== undefined) await moveVolumesOut(machine.layout, pod, image);
-  await machine.records.write({ ...record, save: { ...save, step: "ended" } });
 }

@@ -6,7 +6,7 @@ import { namesIn } from "../system/folders.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
 import { removeTree } from "../system/remove-tree.ts";
 import type { Discard } from "../system/trash.ts";
-import { beginImage, commitImage, partialSuffix, removePartials } from "./image-files.ts";
+import { beginImage, commitImage, partialSuffix, removePartials, syncName } from "./image-files.ts";
 import { type ImageMeta, readMeta, readUse } from "./image-meta.ts";
 import type { ImageVault } from "./image-vault.ts";
 import { checkLimits, type ImageUse, type StateLimits } from "./limits.ts";
@@ -89,7 +89,10 @@ export class Suspensions {
     return beginImage(this.folderOf(key));
   }
 
-  /** Completes a partial image, and removes the other images of the Sandbox: it has run since they were saved. */
+  /**
+   * Completes a partial image, and removes the other images of the Sandbox: it has run since they were saved. A power failure can
+   * still lose the image until `settle`.
+   */
   async commit(partial: string, meta: ImageMeta): Promise<StoredImage> {
     const folder = await commitImage(partial, await this.#vault.metaOf(partial, meta));
     const { sandboxUid, namespace, epoch, sizeBytes: bytes } = meta;
@@ -98,6 +101,11 @@ export class Suspensions {
       if (other !== epoch) await this.remove({ sandboxUid, epoch: other });
     }
     return { folder, meta };
+  }
+
+  /** Makes a complete image survive a power failure. Called before the Sandbox is reported as saved. */
+  async settle(key: SuspensionKey): Promise<void> {
+    await syncName(this.folderOf(key));
   }
 
   /**

@@ -65,21 +65,26 @@ export async function makeCgroup(cgroups: Cgroups, path: string): Promise<void> 
   await mkdir(cgroups.processFolder(path), { recursive: true });
 }
 
-/** Kills all processes in a cgroup and below it. The cgroup accepts no new processes afterwards. */
+/** Kills all processes in a cgroup and below it, and waits until they have ended. The cgroup accepts no new processes afterwards. */
 export async function killCgroup(cgroups: Cgroups, path: string): Promise<void> {
+  for (let round = 0; round < 100; round++) {
+    if ((await signalCgroup(cgroups, path)) === 0) return;
+    await sleep(5);
+  }
+  throw new NodeError("NodeSetup", `Cannot empty control group "${path}": its processes do not end`);
+}
+
+/** Sends SIGKILL to all processes in a cgroup and below it, and returns how many there are. It accepts no new ones afterwards. */
+export async function signalCgroup(cgroups: Cgroups, path: string): Promise<number> {
   const folder = cgroups.processFolder(path);
   // Otherwise a fork bomb could outrun the kills.
   const limit = join(folder, "pids.max");
   if (existsSync(limit)) await writeFile(limit, "0").catch(ignoreGone);
   const killSwitch = join(folder, "cgroup.kill");
   if (existsSync(killSwitch)) await writeFile(killSwitch, "1").catch(ignoreGone);
-  for (let round = 0; round < 100; round++) {
-    const pids = await processesIn(folder);
-    if (pids.length === 0) return;
-    for (const pid of pids) signalProcess(pid, "SIGKILL");
-    await sleep(5);
-  }
-  throw new NodeError("NodeSetup", `Cannot empty control group "${folder}": its processes do not end`);
+  const pids = await processesIn(folder);
+  for (const pid of pids) signalProcess(pid, "SIGKILL");
+  return pids.length;
 }
 
 /** A cgroup stays busy for a moment after its last process has ended. */

@@ -1,0 +1,61 @@
+import type { Pod } from "@agent-sandbox/api";
+import { parseContainerId, podPaths } from "../layout.ts";
+import type { Effects } from "../pod/effects.ts";
+import type { Machine } from "../pod/machine.ts";
+import { releaseTask } from "../pod/plan-save.ts";
+import type { PodRecord } from "../pod/record.ts";
+import { killCgroup, removeCgroup, signalCgroup } from "../system/cgroups.ts";
+import { mountsUnder, unmount } from "../system/mounts.ts";
+import { endsSoon } from "../system/processes.ts";
+import { settleAll } from "../system/settle-all.ts";
+import { moveVolumesOut } from "./empty-dirs.ts";
+import { readUse } from "./image-meta.ts";
+
+/**
+ * Kills the processes of a Pod whose image is complete, and moves its files that would be removed with it into the image. Does not
+ * wait for the processes: they were paused, and never run again. `releaseSavedPod` waits for them.
+ */
+export async function endSavedPod({ machine, endSessions }: Effects, pod: Pod, record: PodRecord): Promise<void> {
+  const { save } = record;
+  if (save?.step !== "saved") return;
+  endSessions(record.uid, "the Pod was suspended");
+  await signalCgroup(machine.cgroups, podPaths(machine.layout, record.uid).cgroup);
+  const { suspensions, layout } = machine;
+  const key = { sandboxUid: record.keptFor ?? "", epoch: save.epoch };
+  const image = suspensions.folderOf(key);
+  // Without the key: a node that was started again without it ends the Pod all the same.
+  if ((await readUse(image)) !== undefined)
+    await settleAll([moveVolumesOut(layout, pod, image), suspensions.settle(key)]);
+  await machine.records.write({ ...record, save: { ...save, step: "ended" } });
+}
+
+/** Begins to release what a saved Pod used, while the API server learns that it is saved. The end of the Pod waits for it. */
+export function beginRelease({ machine, tasks }: Effects, record: PodRecord): void {
+  tasks.start(record.uid, releaseTask, () => releaseSavedPod(machine, record));
+}
+
+/**
+ * Waits for the end of the processes and removes network, mounts and control groups. Can be repeated. The Pod keeps its address until
+ * it is torn down, so that no other Pod gets it.
+ */
+async function releaseSavedPod(machine: Machine, record: PodRecord): Promise<void> {
+  const { layout, network } = machine;
+  const { netns, dir } = podPaths(layout, record.uid);
+  const end = async (): Promise<void> => {
+    await endProcesses(machine, record);
+    await unmount(await mountsUnder(dir));
+  };
+  await settleAll([end(), network.detach(netns, record.address)]);
+}
+
+async function endProcesses({ layout, cgroups, runtimes }: Machine, record: PodRecord): Promise<void> {
+  const { cgroup } = podPaths(layout, record.uid);
+  await killCgroup(cgroups, cgroup);
+  for (const runtime of runtimes.values()) {
+    const own = (await runtime.list()).filter((id) => parseContainerId(id)?.uid === record.uid);
+    for (const id of own) await (runtime.discard?.(id) ?? runtime.remove(id));
+  }
+  for (const { run } of Object.values(record.containers))
+    if (run !== undefined) await endsSoon(run.monitor.pid, run.monitor.start);
+  await removeCgroup(cgroups, cgroup);
+}
