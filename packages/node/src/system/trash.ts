@@ -1,10 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { hasCode } from "../errors.ts";
 import { namesIn } from "./folders.ts";
 import { mountsUnder } from "./mounts.ts";
 import { removeTree } from "./remove-tree.ts";
+
+/** Removing the image of a Sandbox that has just been resumed would slow its first answer down. */
+const delayMs = 500;
 
 /** Removes a folder in the background. Its path can be used again at once. */
 export type Discard = (path: string) => Promise<void>;
@@ -20,6 +24,8 @@ export class Trash implements AsyncDisposable {
   #onError: (error: unknown) => void = () => undefined;
   #removing: Promise<void> = Promise.resolve();
   #started = false;
+  /** A round of removing will begin. */
+  #isWaiting = false;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -49,7 +55,15 @@ export class Trash implements AsyncDisposable {
   }
 
   #work(): void {
-    this.#removing = this.#removing.then(() => this.#empty()).catch((error: unknown) => this.#onError(error));
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#removing = this.#removing.then(() => this.#emptyLater()).catch((error: unknown) => this.#onError(error));
+  }
+
+  async #emptyLater(): Promise<void> {
+    await sleep(delayMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+    this.#isWaiting = false;
+    await this.#empty();
   }
 
   async #empty(): Promise<void> {
