@@ -170,7 +170,7 @@ async function giveUp(
   if (reference?.type === "suspension" && current.restore?.step === "begun") {
     const key = { sandboxUid: record.keptFor ?? "", epoch: reference.epoch };
     await moveVolumesOut(machine.layout, pod, machine.suspensions.folderOf(key));
-    if (!(error instanceof LostContainer)) await machine.suspensions.disclaim(key);
+    if (!(error instanceof LostContainer)) await machine.suspensions.disclaim(key, record.uid);
   }
   const failure = restoreFailure(error);
   await machine.records.write({ ...current, containers: {}, restore: { step: "failed", image: name, ...failure } });

@@ -67,7 +67,9 @@ describe("the images of suspended Sandboxes", () => {
     await store.claim(key, "pod-a");
     await store.claim(key, "pod-a");
     await expect(store.claim(key, "pod-b")).rejects.toMatchObject({ reason: "ImageMissing" });
-    await store.disclaim(key);
+    await store.disclaim(key, "pod-b");
+    await expect(store.claim(key, "pod-b")).rejects.toMatchObject({ reason: "ImageMissing" });
+    await store.disclaim(key, "pod-a");
     await store.claim(key, "pod-b");
   });
 

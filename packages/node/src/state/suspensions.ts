@@ -113,16 +113,19 @@ export class Suspensions {
    * so the image and the files of the Sandbox no longer belong together.
    */
   async claim(key: SuspensionKey, podUid: string): Promise<void> {
-    const file = join(this.folderOf(key), userFile);
-    const user = ((await readJson(file)) as { podUid?: string } | undefined)?.podUid;
+    const user = await this.#userOf(key);
     if (user === podUid) return;
-    if (user === undefined) return writeJson(file, { podUid }, { durable: true });
+    if (user === undefined) return writeJson(join(this.folderOf(key), userFile), { podUid }, { durable: true });
     throw new StateError("ImageMissing", "Cannot restore the image: another Pod has already continued from it");
   }
 
-  /** Takes the mark away from a Pod that did not run. */
-  async disclaim(key: SuspensionKey): Promise<void> {
-    await rm(join(this.folderOf(key), userFile), { force: true });
+  /** Takes the mark away from a Pod that did not run. The mark of another Pod stays. */
+  async disclaim(key: SuspensionKey, podUid: string): Promise<void> {
+    if ((await this.#userOf(key)) === podUid) await rm(join(this.folderOf(key), userFile), { force: true });
+  }
+
+  async #userOf(key: SuspensionKey): Promise<string | undefined> {
+    return ((await readJson(join(this.folderOf(key), userFile))) as { podUid?: string } | undefined)?.podUid;
   }
 
   /** Removes an image, complete or partial. */

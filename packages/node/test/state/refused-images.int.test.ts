@@ -82,6 +82,10 @@ describe.skipIf(cannotRun)("images that cannot be restored", { concurrent: true 
   test("an image that a Pod has used is not restored a second time", async () => {
     const sandbox = await saved("twice");
     await writeFile(join(folderOf(sandbox), "user.json"), JSON.stringify({ podUid: "another" }));
-    expect(answerOf(await sandbox.restore(), "PodRestored")).toBe("ImageMissing");
+    // Not even when the first attempt has failed.
+    for (const _attempt of [1, 2]) {
+      expect(answerOf(await sandbox.restore(), "PodRestored")).toBe("ImageMissing");
+      await sandbox.remove();
+    }
   });
 });
