@@ -1,7 +1,8 @@
-import { readdir } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
+import { findCondition, sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { layoutOf } from "../../packages/node/src/layout.ts";
 import { pods } from "../../packages/node/src/resources.ts";
@@ -74,6 +75,21 @@ describe.skipIf(cannotRun)("a box that is killed while sandboxes sleep, wake and
     return all.flat();
   }
 
+  /** What the API, the node and the machine know about Pods that are not ready. */
+  async function describeUnready(): Promise<string> {
+    const unready = (await listPods()).filter(
+      ({ status }) => findCondition(status?.conditions, "Ready")?.status !== "True",
+    );
+    const links = spawnSync("ip", ["-brief", "link"], { encoding: "utf8" }).stdout;
+    const about = unready.map(async ({ metadata, status }) => {
+      const { name = "", uid = "" } = metadata ?? {};
+      const record = await readFile(join(layoutOf(box.box.dataDir).podsDir, uid, "pod.json"), "utf8").catch(String);
+      const inside = await box.shell(name, "ps aux; ss -ltn; ip address").catch(String);
+      return [name, JSON.stringify(status), record, inside].join("\n");
+    });
+    return [links, ...(await Promise.all(about))].join("\n\n");
+  }
+
   test(`no memory is lost by ${kills} kills with ${count} sandboxes`, async () => {
     console.log(`seed ${seed}`);
     // The first Sandbox creates resources that all share. They do not count as leftovers.
@@ -89,7 +105,10 @@ describe.skipIf(cannotRun)("a box that is killed while sandboxes sleep, wake and
     await storm.begin(count, seed);
     for (let round = 0; round < kills; round += 1) await kill();
     await running.serving;
-    await storm.end();
+    await storm.end().catch(async (error: unknown) => {
+      console.log(await describeUnready());
+      throw error;
+    });
     console.log(`${kills} kills, seed ${seed}:`, storm.tally);
     expect(storm.tally.counted).toBeGreaterThan(0);
     expect(storm.tally.slept + storm.tally.forked + storm.tally.rolledBack).toBeGreaterThanOrEqual(count);
