@@ -1,9 +1,13 @@
 import { existsSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { NodeError } from "../errors.ts";
 import { runIp, tryIp } from "./run-ip.ts";
 
 export interface PodLinksOptions {
   readonly bridge: string;
+  /** A folder for marks of namespaces that are not complete. It must not survive a reboot, like the namespaces. */
+  readonly marks: string;
   readonly gateway: string;
   readonly interfaceOf: (address: string) => string;
   readonly onAttaching: () => Promise<void>;
@@ -37,7 +41,8 @@ export class PodLinks {
   }
 
   isAttached(netns: string, address: string): boolean {
-    if (this.#attaching.has(netns)) return false;
+    // A node that was killed may have left the links without their address.
+    if (this.#attaching.has(netns) || existsSync(this.#mark(netns))) return false;
     return existsSync(pathOf(netns)) && this.#hasInterface(address);
   }
 
@@ -57,15 +62,23 @@ export class PodLinks {
     const isThere = existsSync(pathOf(netns)) || (address !== undefined && this.#hasInterface(address));
     if (isThere) await this.#detach(netns, address);
     else this.#attached.delete(netns);
+    await rm(this.#mark(netns), { force: true });
+  }
+
+  #mark(netns: string): string {
+    return join(this.#options.marks, netns);
   }
 
   async #attach(netns: string, address: string, options: AttachOptions): Promise<void> {
-    const { onAttaching, onAttached } = this.#options;
+    const { marks, onAttaching, onAttached } = this.#options;
     try {
+      await mkdir(marks, { recursive: true, mode: 0o700 });
+      await writeFile(this.#mark(netns), "");
       if (existsSync(pathOf(netns)) || this.#hasInterface(address)) await this.#detach(netns, address);
       await onAttaching();
       await options.make?.();
       await this.#link(netns, address, options);
+      await rm(this.#mark(netns));
     } finally {
       this.#attaching.delete(netns);
     }

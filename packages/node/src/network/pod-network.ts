@@ -81,6 +81,7 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
   await guard(place, rulesText);
   const links = new PodLinks({
     bridge: layout.bridge,
+    marks: join(layout.runDir, "attaching"),
     gateway: pool.gateway,
     interfaceOf,
     // Saved before the Pod can be reached at its address.

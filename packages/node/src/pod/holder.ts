@@ -40,6 +40,7 @@ export async function runHolder(
   const isSame = before?.attempt === attempt && before.ended === undefined;
   const kept = isSame ? before : nextAttempt(before, attempt, { runtime, image: image.id });
   const { netnsPath } = podPaths(machine.layout, record.uid);
+  const again = restoration?.again ?? isSame;
   const run =
     kept.run ??
     (await createContainer({
@@ -47,11 +48,11 @@ export async function runHolder(
       record,
       name: holderName,
       kept,
-      again: restoration?.again ?? isSame,
+      again,
       image,
       role: "sandbox",
       restoration,
-      network: () => attachNetwork(machine, record, { runtime, role: "sandbox" }),
+      network: () => attachNetwork(machine, record, { runtime, role: "sandbox", again }),
       content: () =>
         Promise.resolve({
           pod,

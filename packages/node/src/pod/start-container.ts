@@ -113,12 +113,13 @@ async function dropRoot(machine: Machine, record: PodRecord, name: string): Prom
 export async function attachNetwork(
   machine: Machine,
   record: PodRecord,
-  { runtime, role }: { readonly runtime: string; readonly role: ContainerRole },
+  { runtime, role, again }: { readonly runtime: string; readonly role: ContainerRole; readonly again: boolean },
 ): Promise<void> {
   const { address, containers } = record;
   const { netns } = podPaths(machine.layout, record.uid);
   const hasRun = Object.values(containers).some(({ run, ended, last }) => run ?? ended ?? last);
-  const isTaken = hasRun && role !== "member" && runtimeNamed(machine, runtime).sharesSandbox;
+  // A run that a crash interrupted may have taken it too.
+  const isTaken = (hasRun || again) && role !== "member" && runtimeNamed(machine, runtime).sharesSandbox;
   if (isTaken || !machine.network.isAttached(netns, address)) await attachPod(machine, record);
 }
 
@@ -171,7 +172,7 @@ async function create(effects: Effects, start: Start) {
     layer,
     role,
     restoration,
-    network: () => attachNetwork(machine, record, { runtime: kept.runtime, role }),
+    network: () => attachNetwork(machine, record, { runtime: kept.runtime, role, again }),
     content: (paths, users) => contentOf(effects, { pod, record, member, kept, image }, { paths, users }),
   });
   effects.recordEvent(pod, { reason: "Created", text: `Created container: ${name}`, container: name });
