@@ -1,7 +1,12 @@
+import { readFileSync, watch } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pod } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { layoutOf, podPaths } from "../../src/layout.ts";
+import type { PodRecord } from "../../src/pod/record.ts";
 import { cannotRun } from "../../src/testing/runtimes.ts";
 import { isReady, namespace } from "../../src/testing/test-api.ts";
 import { openTestBox, type TestBox } from "../../src/testing/test-box.ts";
@@ -240,6 +245,26 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
     expect(await imagesIn(box, sandbox.uid)).toEqual([]);
   });
 
+  test("a Pod whose sandbox is killed during its save is started again, and no image is left", async () => {
+    const sandbox = await makeSandbox(box, "shot", {});
+    const { metadata } = await sandbox.start();
+    const layout = layoutOf(box.dataDir);
+    const images = join(layout.stateDir, "suspensions", sandbox.uid);
+    await mkdir(images, { recursive: true });
+    const record = JSON.parse(readFileSync(podPaths(layout, metadata?.uid ?? "").record, "utf8")) as PodRecord;
+    // The first change in the folder is the partial image: the sandbox is not saved yet.
+    const watcher = watch(images).once("change", () =>
+      process.kill(record.containers["main"]?.run?.process.pid ?? 0, 9),
+    );
+    const answer = answerOf(await sandbox.save(), "agents.x-k8s.io/Saved");
+    watcher.close();
+    expect(answer).toBeOneOf(["SaveFailed", "SourceNotRunning"]);
+    const pod = await box.api.until("shot", (one) => isReady(one) && restartsOf(one) === 1);
+    expect(isReady(pod)).toBe(true);
+    expect(await box.shell("shot", "echo here")).toBe("here");
+    expect(await imagesIn(box, sandbox.uid)).toEqual([]);
+  });
+
   test("a Pod whose save is withdrawn serves again", async () => {
     const sandbox = await makeSandbox(box, "withdrawn", {});
     await sandbox.start();
@@ -255,5 +280,7 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
     expect(await answer).toEqual(isReady(pod) ? "here" : ["0"]);
   });
 });
+
+const restartsOf = (pod: Pod | undefined): number | undefined => pod?.status?.containerStatuses?.[0]?.restartCount;
 
 const shared = [{ name: "shared", mountPath: "/shared" }];
