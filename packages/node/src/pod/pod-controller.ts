@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Pod, PodStatus } from "@agent-sandbox/api";
 import {
   type Client,
@@ -40,6 +39,7 @@ import { runtimesSoFar } from "./pod-runtime.ts";
 import { podReconciler } from "./reconcile.ts";
 import type { PodRecord } from "./record.ts";
 import { sourcesVersion } from "./sandbox.ts";
+import { isReported } from "./status.ts";
 import { Tasks } from "./tasks.ts";
 
 export interface PodControllerOptions {
@@ -295,7 +295,7 @@ export class PodController implements AsyncDisposable {
   }
 
   async #report(pod: Pod, status: PodStatus, client: Client): Promise<void> {
-    if (isDeepStrictEqual({ ...pod.status, ...status }, pod.status)) return;
+    if (isReported(pod, status)) return;
     const { namespace = "", name = "", uid = "", resourceVersion = "" } = pod.metadata ?? {};
     const patch = { type: "merge", body: { status }, preconditions: { uid, resourceVersion } } as const;
     await client.patch(pods, { namespace, name }, patch, { subresource: "status" });

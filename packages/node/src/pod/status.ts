@@ -1,4 +1,4 @@
-import type { Pod, PodStatus } from "@agent-sandbox/api";
+import { type Pod, type PodStatus, semanticEqual } from "@agent-sandbox/api";
 import { conditionsFor } from "./conditions.ts";
 import { containerStatus } from "./container-status.ts";
 import { kubeTime } from "./kube-time.ts";
@@ -71,6 +71,11 @@ export function podStatus(source: StatusSource, now: number): PodStatus {
       podIPs: [{ ip: record.address }],
     }),
   };
+}
+
+/** Whether the Pod has this status. The API server adds fields that are null, such as `lastProbeTime` of conditions. */
+export function isReported(pod: Pod, status: PodStatus): boolean {
+  return semanticEqual({ ...pod.status, ...status }, pod.status, ["status"]);
 }
 
 /** Reports Succeeded or Failed only when no container runs any more, so that clients can rely on it. */
