@@ -64,7 +64,9 @@ export async function takeKept(
     if (before.reference !== wanted.reference) await discard(paths.dir);
   }
   await mkdir(paths.dir, { recursive: true, mode: 0o700 });
-  await writeJson(join(paths.dir, keptFile), wanted, { durable: true });
+  // The holder alone needs no sync: after a power failure no Pod uses the layer.
+  const isOther = before?.reference !== wanted.reference || before.image !== wanted.image;
+  await writeJson(join(paths.dir, keptFile), wanted, { durable: isOther });
 }
 
 export interface KeptSweep {

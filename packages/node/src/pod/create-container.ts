@@ -35,8 +35,8 @@ import type { ContainerRecord, PodRecord, ProcessMark, Run } from "./record.ts";
 /** The checkpoint that a container is restored from. */
 export interface Restoration {
   readonly folder: string;
-  /** Resolves when the checkpoint is known to be intact. */
-  readonly verified: Promise<void>;
+  /** Resolves when the checkpoint may be used: it is intact, and no other Pod uses it. */
+  readonly ready: Promise<unknown>;
   /** An earlier process may have begun to restore the container. */
   readonly again: boolean;
 }
@@ -79,7 +79,7 @@ export async function createContainer(creation: Creation): Promise<Run> {
   }
   await writeContainer(machine, record, name, kept);
   const writing = writeBundle(creation, paths, runtime);
-  await settleAll([creation.network(), writing, creation.restoration?.verified ?? Promise.resolve()]);
+  await settleAll([creation.network(), writing, creation.restoration?.ready ?? Promise.resolve()]);
   const log = logPath(paths, kept.attempt);
   const { role } = creation;
   const restoreFrom = creation.restoration?.folder;

@@ -5,9 +5,11 @@ import { holderName, membersOf, needsHolder } from "../pod/members.ts";
 import { isLive } from "../pod/plan-stop.ts";
 import { runtimeOf } from "../pod/pod-runtime.ts";
 import type { PodRecord } from "../pod/record.ts";
+import { namesIn } from "../system/folders.ts";
 import { readCpuFeatures } from "./cpu-features.ts";
 import { moveVolumesIn } from "./empty-dirs.ts";
 import { hashContainers } from "./hash-containers.ts";
+import { volumesFolder } from "./image-files.ts";
 import { checkPlace, type ImageMeta, readMeta } from "./image-meta.ts";
 import type { OpenCheckpoint } from "./image-vault.ts";
 import { openSnapshot, placeFiles, type UsableSnapshot } from "./restore-snapshot.ts";
@@ -27,8 +29,13 @@ export interface UsableImage extends Pick<StoredImage, "folder"> {
   readonly snapshot?: string;
   /** Gives the Pod the files of the image. Called before anything of the Pod is restored. */
   readonly prepare?: () => Promise<void>;
-  /** Called before the first container is restored. Throws if another Pod has used the image. */
-  readonly claim?: () => Promise<void>;
+  /**
+   * Marks the image as used by this Pod, and gives the Pod its volumes. No container is restored before. Throws if another Pod has
+   * used the image.
+   */
+  readonly claim: () => Promise<void>;
+  /** `claim` moves folders that containers mount. */
+  readonly hasVolumes: boolean;
   /** Called when the Pod runs. */
   readonly used?: () => Promise<void>;
 }
@@ -59,6 +66,7 @@ export async function openImage(effects: Effects, pod: Pod, record: PodRecord, n
       await machine.suspensions.claim(key, record.uid);
       await moveVolumesIn(machine.layout, record.uid, image.folder, checkpoint);
     },
+    hasVolumes: (await namesIn(volumesFolder(image.folder))).length > 0,
     used: () => machine.suspensions.remove(key),
   };
 }
@@ -81,6 +89,9 @@ async function openSnapshotImage(effects: Effects, pod: Pod, record: PodRecord, 
     meta: image?.meta ?? { containers: {}, identity: record.identity === true },
     snapshot: stored.name,
     prepare: () => placeFiles(machine, record, found, { ...checkpoint, verified }),
+    // Any number of Pods can use it.
+    claim: () => Promise.resolve(),
+    hasVolumes: false,
     // The Sandbox continues from here: memory that was saved before is out of date.
     used: () => machine.suspensions.removeOlder(record.keptFor ?? "", record.uid),
   };
@@ -99,7 +110,7 @@ async function openMemory(
 }
 
 /** The caller awaits the promise when it needs the result. An error before that must not end the process. */
-function later(promise: Promise<void>): Promise<void> {
+export function later<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }

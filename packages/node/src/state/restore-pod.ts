@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Pod, parseImageReference } from "@agent-sandbox/api";
 import { messageOf, NodeError } from "../errors.ts";
 import { containerId } from "../layout.ts";
-import { pathsOf, runOf, withRun, writeContainer } from "../pod/create-container.ts";
+import { pathsOf, type Restoration, runOf, withRun, writeContainer } from "../pod/create-container.ts";
 import type { Effects } from "../pod/effects.ts";
 import { runHolder } from "../pod/holder.ts";
 import { type Machine, runtimeNamed } from "../pod/machine.ts";
@@ -15,7 +15,7 @@ import type { ContainerRecord, PodRecord } from "../pod/record.ts";
 import { startContainer } from "../pod/start-container.ts";
 import { findMonitors } from "../runtime/monitor.ts";
 import { moveVolumesOut } from "./empty-dirs.ts";
-import { openImage, orderOf, type UsableImage } from "./open-image.ts";
+import { later, openImage, orderOf, type UsableImage } from "./open-image.ts";
 import { runHooks } from "./sandboxd-lifecycle.ts";
 import { StateError } from "./state-error.ts";
 import { containersToStop, continueProcesses } from "./stop-processes.ts";
@@ -30,6 +30,7 @@ export async function restorePod(effects: Effects, pod: Pod, record: PodRecord):
   const name = wantedImage(pod) ?? "";
   // Decrypted files are removed when the runtime has opened them, or when the restore has failed.
   await using decrypted = new AsyncDisposableStack();
+  let claiming = Promise.resolve();
   try {
     const image = await openImage(effects, pod, record, name);
     decrypted.use(image.checkpoint);
@@ -37,12 +38,14 @@ export async function restorePod(effects: Effects, pod: Pod, record: PodRecord):
     // Before the first record: as long as the restore has not begun, nothing has run that could have changed the files.
     if (!isInterrupted) await image.prepare?.();
     if (!isInterrupted) await beginRestore(effects, pod, record, image);
-    await image.claim?.();
+    claiming = later(image.claim());
+    if (isInterrupted || image.hasVolumes) await claiming;
+    const ready = later(Promise.all([image.verified, claiming]));
     for (const container of orderOf(pod, image.meta)) {
       const current = await recordOf(machine, record);
       if (isLive(current.containers[container])) continue;
       if (isInterrupted && (await adopt(effects, pod, current, container))) continue;
-      await restoreContainer(effects, pod, current, { container, image, again: isInterrupted });
+      await restoreContainer(effects, pod, current, { container, image, again: isInterrupted, ready });
     }
     await machine.network.setLink(record.address, "up");
     if (orderOf(pod, image.meta).length > 0) await tellInside(effects, pod, record, image);
@@ -52,6 +55,7 @@ export async function restorePod(effects: Effects, pod: Pod, record: PodRecord):
     await machine.records.write({ ...restored, restore });
     await image.used?.();
   } catch (error) {
+    await claiming.catch(() => undefined);
     // The Pod before this one is not removed yet.
     if (error instanceof NodeError && error.reason === "SandboxError") throw error;
     await giveUp(effects, pod, record, { name, error });
@@ -97,11 +101,15 @@ async function restoreContainer(
   effects: Effects,
   pod: Pod,
   record: PodRecord,
-  { container, image, again }: { readonly container: string; readonly image: UsableImage; readonly again: boolean },
+  {
+    container,
+    image,
+    ...how
+  }: { readonly container: string; readonly image: UsableImage } & Omit<Restoration, "folder">,
 ): Promise<void> {
   const saved = image.meta.containers[container];
   const attempt = saved?.attempt ?? 0;
-  const restoration = { folder: image.checkpoint.folder, again, verified: image.verified };
+  const restoration = { folder: image.checkpoint.folder, ...how };
   if (container === holderName) await runHolder(effects, pod, record, { attempt, restoration });
   else await startContainer(effects, pod, record, { name: container, attempt, restoration });
   await keepHistory(effects.machine, record, { container, saved });
