@@ -7,6 +7,7 @@ import { isBeingSaved } from "./plan-save.ts";
 import { isLive } from "./plan-stop.ts";
 import type { ContainerRecord, Failure, Termination } from "./record.ts";
 import { restarts } from "./restart-policy.ts";
+import { hasSettled } from "./settling.ts";
 import type { StatusInput } from "./status.ts";
 
 type State = NonNullable<ContainerStatus["state"]>;
@@ -16,17 +17,17 @@ export function containerStatus(
   input: StatusInput,
   isInitialized: boolean,
 ): ContainerStatus {
-  const { pod, record, health } = input;
+  const { pod, record, health, now } = input;
   const kept = record?.containers[container.name];
   const started = hasStarted(container, kept, health);
   const waitsForRestart = kept?.ended !== undefined && !input.isDone && restarts(pod, role, kept.ended);
-  const isReady = (name: string): boolean => started && health[name]?.ready !== false && !isBeingSaved(record);
+  const isHealthy = health[container.name]?.ready !== false && hasSettled(container, kept, now);
   const last = waitsForRestart ? kept.ended : kept?.last;
   return {
     name: container.name,
     image: container.image ?? "",
     imageID: kept?.image ?? "",
-    ready: role === "init" ? kept?.ended?.exitCode === 0 : isReady(container.name),
+    ready: role === "init" ? kept?.ended?.exitCode === 0 : started && isHealthy && !isBeingSaved(record),
     started,
     restartCount: kept?.attempt ?? 0,
     state: stateOf({ role, container }, input, isInitialized),

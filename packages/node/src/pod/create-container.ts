@@ -85,8 +85,9 @@ export async function createContainer(creation: Creation): Promise<Run> {
   const restoreFrom = creation.restoration?.folder;
   const owner = record.ids && machineId(record.ids, (await writing).process.user.uid);
   const { exitsDir } = layout;
+  const before = machine.now();
   const pid = await createMonitored({ runtime, id, role, paths, log, exitsDir, io: kept.io, owner, restoreFrom });
-  const run = await runOf(creation, pid);
+  const run = { ...(await runOf(creation, pid)), createMs: machine.now() - before };
   await writeContainer(machine, record, name, withRun(kept, run));
   return run;
 }
@@ -113,7 +114,7 @@ export async function startCreated(
 ): Promise<void> {
   if (run.started) return;
   await runtimeNamed(machine, kept.runtime).start(containerId(record.uid, name, kept.attempt));
-  await writeContainer(machine, record, name, withRun(kept, { ...run, started: true }));
+  await writeContainer(machine, record, name, withRun(kept, { ...run, startedAt: machine.now(), started: true }));
 }
 
 /** Adds the run to the record. A recorded failure is dropped once the container has started. */

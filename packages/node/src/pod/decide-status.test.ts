@@ -1,5 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { alive, crashed, ended, observed, podOf, recordOf, running, second } from "./decide.test.support.ts";
+import {
+  alive,
+  crashed,
+  ended,
+  observed,
+  podOf,
+  recordOf,
+  run,
+  running,
+  second,
+  started,
+} from "./decide.test.support.ts";
 import { decide } from "./decide.ts";
 
 describe("decide(): status", () => {
@@ -46,6 +57,29 @@ describe("decide(): status", () => {
       ...place,
     });
   });
+
+  test.for([
+    ["right after its start", {}, 150, started, "False", started + 150],
+    ["just before it has run as long as its creation took", {}, 150, started + 149, "False", started + 150],
+    ["then", {}, 150, started + 150, "True", undefined],
+    ["after 50 ms if it was created faster", {}, 1, started, "False", started + 50],
+    ["after two seconds if it was created slowly", {}, 60_000, started, "False", started + 2000],
+    ["with a record of an earlier version", {}, undefined, started, "False", started + 50],
+    ["when the clock was set back", {}, 150, started - 1, "True", undefined],
+    ["with a probe that has succeeded", { readinessProbe: {} }, 150, started, "True", undefined],
+    ["with a startup probe that has succeeded", { startupProbe: {} }, 150, started, "True", undefined],
+  ] as const)(
+    "a container without probes is ready after a while: %s",
+    ([, probes, createMs, time, ready, requeueAt]) => {
+      const pod = podOf();
+      const containers = (pod.spec?.containers ?? []).map((container) => ({ ...container, ...probes }));
+      const record = recordOf({ ...running, run: { ...run, ...(createMs !== undefined && { createMs }) } });
+      const decision = decide(observed({ ...pod, spec: { ...pod.spec, containers } }, record, alive), time);
+      const found = decision.status?.conditions?.find(({ type }) => type === "Ready");
+      expect([found?.status, decision.requeueAt]).toEqual([ready, requeueAt]);
+      expect(decision.status?.phase).toBe("Running");
+    },
+  );
 
   test("a Pod in back-off is Running and not ready", () => {
     const waiting = recordOf({

@@ -5,6 +5,7 @@ import { type Member, membersOf } from "./members.ts";
 import { hookTask, isLive, planStop, stopMember } from "./plan-stop.ts";
 import type { ContainerRecord, PodRecord } from "./record.ts";
 import { restarts } from "./restart-policy.ts";
+import { hasSettled, settledAt } from "./settling.ts";
 
 export interface ContainersView {
   readonly pod: Pod;
@@ -149,7 +150,10 @@ function planRunning(member: Member, kept: ContainerRecord, view: ContainersView
     return hook.state === "failed" ? stop("post-start") : blocked;
   }
   const failed = health[name]?.failed;
-  return failed === undefined ? nothing : stop(failed.probe, failed.graceMs);
+  if (failed !== undefined) return stop(failed.probe, failed.graceMs);
+  return hasSettled(member.container, kept, now)
+    ? nothing
+    : { actions: [], requeueTimes: [settledAt(member.container, kept)] };
 }
 
 export function pullTask(container: string): string {

@@ -37,6 +37,8 @@ export interface Run {
   readonly startedAt: number;
   /** False between creating the container and starting the command in it. */
   readonly started: boolean;
+  /** How long the runtime took to create it, in milliseconds. Absent in records of earlier versions. */
+  readonly createMs?: number;
   /** Set when its `postStart` hook has succeeded. */
   readonly hooked?: boolean;
 }

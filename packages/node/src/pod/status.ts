@@ -26,13 +26,14 @@ export interface StatusSource {
 }
 
 export interface StatusInput extends StatusSource {
+  readonly now: number;
   readonly isDone: boolean;
 }
 
 /** The fields of the Pod's status that the node owns. */
 export function podStatus(source: StatusSource, now: number): PodStatus {
   const { pod, record, hostAddress } = source;
-  const input = { ...source, isDone: record !== undefined && isDone(pod, record) };
+  const input = { ...source, now, isDone: record !== undefined && isDone(pod, record) };
   const initialized = isInitialized(pod, record, source.health);
   const members = membersOf(pod).map(
     (member): MemberStatus => ({

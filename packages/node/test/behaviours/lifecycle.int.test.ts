@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pods } from "../../src/resources.ts";
 import { cannotRun, testedRuntimes } from "../../src/testing/runtimes.ts";
 import { isReady, namespace } from "../../src/testing/test-api.ts";
-import { hasPhase, isOver, openTestBox, slug, soon, statusOf, type TestBox } from "../../src/testing/test-box.ts";
+import { isOver, openTestBox, slug, soon, statusOf, type TestBox } from "../../src/testing/test-box.ts";
 
 const idle = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
 const volumes = [{ name: "v", emptyDir: {} }];
@@ -62,11 +62,17 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the lifecycle of a Pod with %s"
     ["Never", 0, "Succeeded", "Completed"],
     ["Never", 7, "Failed", "Error"],
   ] as const)(
-    "%s: a container with exit code %d is not restarted: %s",
+    "%s: a container with exit code %d is never ready and not restarted: %s",
     async ([restartPolicy, code, phase, reason], { expect }) => {
       const name = `end-${restartPolicy.toLowerCase()}-${code}`;
+      let wasReady = false;
+      const over = box.api.until(name, (one) => {
+        wasReady ||= isReady(one);
+        return isOver(one);
+      });
       await start(name, `exit ${code}`, {}, { restartPolicy });
-      const pod = await box.api.until(name, isOver);
+      const pod = await over;
+      expect(wasReady).toBe(false);
       expect([pod.status?.phase, statusOf(pod)?.state?.terminated?.reason, statusOf(pod)?.restartCount]).toEqual([
         phase,
         reason,
@@ -282,10 +288,9 @@ http.server.HTTPServer(("0.0.0.0", 8080), Handler).serve_forever()
 
   test("readiness gates delay readiness", async () => {
     await start("gated", idle, {}, { readinessGates: [{ conditionType: "example.com/ready" }] });
-    const pod = await box.api.until("gated", hasPhase("Running"));
-    expect(pod.status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject({
-      status: "False",
-      reason: "ReadinessGatesNotReady",
+    const pod = await box.api.until("gated", (one) => {
+      expect(isReady(one)).toBe(false);
+      return one?.status?.conditions?.some(({ reason }) => reason === "ReadinessGatesNotReady") === true;
     });
     const conditions = [...(pod.status?.conditions ?? []), { type: "example.com/ready", status: "True" }];
     await box.api.client.patch(
