@@ -121,7 +121,7 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
       ],
     ])("reports %s, and the Sandbox can be deleted (ABUSE-1)", async ([, name, spec]) => {
       await world.create(name, spec);
-      const sandbox = await world.until(name, hasReason("ReconcilerError"));
+      const sandbox = await world.until(name, hasReason("InvalidConfiguration"));
       expect(conditionOf(sandbox, "Ready")?.message).toMatch(/^Error seen: .{10}/);
       await world.client.delete(sandboxes, { namespace, name });
       await world.untilGone("sandboxes", name);
@@ -153,7 +153,7 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
         () => false,
         (error: unknown) => isReason(error, "Invalid"),
       );
-      const told = refused || (await world.until("listed", hasReason("ReconcilerError"))) !== undefined;
+      const told = refused || (await world.until("listed", hasReason("InvalidConfiguration"))) !== undefined;
       expect(told).toBe(true);
     });
   });

@@ -151,6 +151,18 @@ describe("the end of a claim", () => {
     );
   });
 
+  test.for(["InvalidConfiguration", "PodFailed", "PodSucceeded"])(
+    "reports on the claim why its Sandbox cannot become Ready: %s (STATUS-15)",
+    (reason) => {
+      const conditions = [condition("Ready", "False", reason, { message: "why" })];
+      expect(readyOf(judge({ sandboxes: [boundTo(claimOf(), { status: { conditions } })] }))).toMatchObject({
+        status: "False",
+        reason,
+        message: "why",
+      });
+    },
+  );
+
   test("does nothing for a claim that is being deleted (EXPIRE-21)", () => {
     const claim = claimOf({}, { deletionTimestamp: created });
     expect(judge({ claim, sandboxes: [boundTo(claim)] })).toEqual({ actions: [], events: [] });

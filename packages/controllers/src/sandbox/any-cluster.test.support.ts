@@ -145,6 +145,7 @@ const failures = fc.array(
     step: fc.constantFrom<Failure["step"]>("pod", "service", "volumeClaim", "sandbox"),
     message: fc.string(),
     isPassing: fc.boolean(),
+    isInvalid: fc.boolean(),
   }),
   { maxLength: 2 },
 );

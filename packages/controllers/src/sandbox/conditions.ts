@@ -33,6 +33,8 @@ export interface Findings {
   /** Problems with the Pod and with other children, as messages for the user. */
   readonly podProblem: string | undefined;
   readonly otherProblems: readonly string[];
+  /** Whether only a change of the spec can help. */
+  readonly isInvalid?: boolean;
   readonly failures: readonly Failure[];
 }
 
@@ -115,7 +117,8 @@ function end({
   if (known === undefined) return undefined;
   if (recoveryOf(found.pod) === undefined) return { verdict: known, isFinal: true };
   const message = adaptMessage(`${describeFailure(found.pod)}. A new Pod replaces it`);
-  return { verdict: ["PodFailed", message], isFinal: false };
+  // Clients take PodFailed as final.
+  return { verdict: ["PodReplacing", message], isFinal: false };
 }
 
 function finished(findings: Findings): Verdict | undefined {
@@ -147,9 +150,11 @@ function ready(findings: Findings): Verdict {
   // A transient failure does not make a working Sandbox not Ready.
   const reported = failures.filter(({ isPassing }) => !(isPassing && withoutErrors.status === "True"));
   const errors = [...otherProblems, ...(podProblem ? [podProblem] : []), ...reported.map(({ message }) => message)];
-  return errors.length > 0
-    ? notReady("ReconcilerError", adaptMessage(`Error seen: ${errors.join("; ")}`))
-    : withoutErrors;
+  if (errors.length === 0) return withoutErrors;
+  const isInvalid = findings.isInvalid || reported.some((one) => one.step === "pod" && one.isInvalid);
+  // Clients stop waiting for a Sandbox with an invalid configuration.
+  const reason = isInvalid ? "InvalidConfiguration" : "ReconcilerError";
+  return notReady(reason, adaptMessage(`Error seen: ${errors.join("; ")}`));
 }
 
 function readyWithoutErrors(findings: Findings): Verdict {

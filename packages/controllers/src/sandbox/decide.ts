@@ -78,6 +78,7 @@ function invalid(observed: Observed, problem: string, now: number, settings: Set
     podProblem: undefined,
     failures,
     otherProblems: [problem],
+    isInvalid: true,
   };
   return { actions: [], status: statusOf(findings, now, settings.clusterDomain) };
 }

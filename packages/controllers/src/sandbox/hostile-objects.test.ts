@@ -53,7 +53,7 @@ describe("hostile Sandboxes", () => {
     await world.user.create(sandboxes, { ...newSandbox(), spec } as Sandbox);
     await world.settle(60_000);
     expect(world.condition("Ready")).toMatchObject({
-      reason: "ReconcilerError",
+      reason: "InvalidConfiguration",
       message: expect.stringContaining(says) as unknown,
     });
     expect(world.condition("Ready")?.message.length).toBeLessThan(1_000);
@@ -69,7 +69,7 @@ describe("hostile Sandboxes", () => {
     const pod = world.pod();
     await world.edit({ spec: { shutdownTime: [] } });
     await world.settle();
-    expect(world.condition("Ready")?.reason).toBe("ReconcilerError");
+    expect(world.condition("Ready")?.reason).toBe("InvalidConfiguration");
     expect(world.pod()).toEqual(pod);
     await world.edit({ spec: { shutdownTime: null } });
     await world.settle();
@@ -178,7 +178,7 @@ describe("hostile Sandboxes", () => {
     },
   );
 
-  test("reports what the API server rejects as invalid and retries only after a change (RECOVER-8)", async () => {
+  test("reports what the API server rejects as invalid and retries only after a change (RECOVER-8, STATUS-15)", async () => {
     const bad = podTemplate({ labels: { "no spaces allowed": "x" } });
     world.server.onRequest = ({ verb, resource, body }) =>
       verb === "create" && resource.plural === "pods" && JSON.stringify(body).includes("no spaces allowed")
@@ -186,7 +186,7 @@ describe("hostile Sandboxes", () => {
         : undefined;
     await world.create({ spec: bad });
     await world.settle(24 * 3_600_000);
-    expect(world.condition("Ready")).toMatchObject({ reason: "ReconcilerError" });
+    expect(world.condition("Ready")).toMatchObject({ reason: "InvalidConfiguration" });
     expect(world.attempts.get("create pods")).toBeLessThanOrEqual(4);
     await world.edit({ spec: { podTemplate: { metadata: null } } });
     await world.settle();

@@ -17,6 +17,8 @@ export interface Failure {
   readonly message: string;
   /** Whether the same request may succeed a moment later. */
   readonly isPassing: boolean;
+  /** Whether the API server refuses the object whenever it is sent. */
+  readonly isInvalid: boolean;
 }
 
 /** What a decision is based on: plain data from caches. */

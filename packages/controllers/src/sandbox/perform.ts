@@ -179,7 +179,7 @@ export function failed(error: unknown, action: Action, observed: Snapshot): Acti
   if (reason === "Conflict") return { observed: undefined, retry: true };
   const retry = !refusedAgain.has(reason);
   const isPassing = retry && !lasting.has(reason);
-  const failures = [...observed.failures, { step: stepOf(action), message, isPassing }];
+  const failures = [...observed.failures, { step: stepOf(action), message, isPassing, isInvalid: !retry }];
   return { observed: { ...observed, failures }, retry };
 }
 

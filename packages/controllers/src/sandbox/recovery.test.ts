@@ -39,7 +39,7 @@ describe("a Pod that failed", () => {
       const [pod, claim] = [world.pod()?.metadata?.uid, world.volumeClaim("data-my-sandbox")];
       await world.podReports(status);
       await world.clock.advance(500);
-      expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "PodFailed", message });
+      expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "PodReplacing", message });
       expect(world.condition("Finished")).toBeUndefined();
       await world.clock.advance(1_000);
       expect(world.pod()?.metadata?.uid).not.toBe(pod);

@@ -292,7 +292,12 @@ describe("decide() after a failed lookup", () => {
     failures: [],
     ...over,
   });
-  const lost = { step: "pod", message: "Cannot get Pod: the answer was lost", isPassing: true } as const;
+  const lost = {
+    step: "pod",
+    message: "Cannot get Pod: the answer was lost",
+    isPassing: true,
+    isInvalid: false,
+  } as const;
   const decided = (spec: object, over: Partial<Observed>): (Condition | undefined)[] => {
     const { status } = decideNow(seen(spec, over), 0, defaultSettings);
     return ["Suspended", "PodScheduled", "Ready"].map((type) => status?.conditions?.find((one) => one.type === type));

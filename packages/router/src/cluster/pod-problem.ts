@@ -49,7 +49,8 @@ export function podProblem(pod: Pod): Problem | undefined {
 /** A problem that the controller reports in the Sandbox's status. */
 export function sandboxProblem(sandbox: Sandbox): Problem | undefined {
   const ready = findCondition(sandbox.status?.conditions, "Ready");
-  if (ready?.reason !== "ReconcilerError") return undefined;
+  if (ready === undefined || !["ReconcilerError", "InvalidConfiguration"].includes(ready.reason)) return undefined;
+  // Not final: an invalid Sandbox can be corrected.
   return { reason: "SandboxStarting", message: clip(ready.message), final: false };
 }
 
