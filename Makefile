@@ -131,8 +131,9 @@ test-sandboxd-long: setup-test ## sandboxd under the race detector, with a milli
 	@cd sandboxd && SANDBOXD=long go test -race ./...
 test-security-long: setup-test ## The security suite with ten minutes of random attacks (needs root)
 	@SECURITY=long vitest run --project security
-test-state-long: setup-test ## 50 open connections over 100 sleeps of a sandbox (needs root)
-	@STATE_CYCLES=100 STATE_CONNECTIONS=50 vitest run --project state connections
+test-state-long: setup-test ## 50 connections over 100 sleeps, 50 kills with 20 sandboxes, 100 forks, 2 GiB of memory (needs root)
+	@STATE_CYCLES=100 STATE_CONNECTIONS=50 STATE_KILLS=50 STATE_SANDBOXES=20 STATE_FORKS=100 STATE_MEMORY_MIB=2048 \
+		vitest run --project state --maxWorkers 1 connections kills many-forks edge-cases
 
 test-sdk-long: setup-test ## 2,000 commands while the box is killed 20 times (needs root)
 	@SDK_COMMANDS=2000 SDK_KILLS=20 vitest run --project sdk faults

@@ -7,6 +7,7 @@ import { findCondition, isConditionTrue } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { configMaps, pods } from "../../packages/node/src/resources.ts";
+import { findTraces } from "../../packages/node/src/testing/traces.ts";
 import { cannotRun, namespace, podOf, StateBox } from "./state-box.ts";
 
 /** `make test-state-long` sets 100 and 50. */
@@ -125,6 +126,8 @@ describe.skipIf(cannotRun)("open connections over the sleep of a sandbox", { tim
     expect(findCondition(status?.conditions, "Suspended")).toMatchObject({ status: "True", reason: "Idle" });
     expect(status?.suspension).toMatchObject({ depth: "Memory" });
     expect(memoryOfSandboxes(box.box.dataDir)).toBeLessThan(before - 64 * 2 ** 20);
+    const { processes, cgroups } = await findTraces(box.box.dataDir);
+    expect({ processes, cgroups }).toEqual({ processes: [], cgroups: [] });
   });
 
   test("nobody is woken by silence", async () => {
@@ -204,7 +207,7 @@ function numbersIn(answer: string, message: string): readonly [number, number] {
   return [Number(own), Number(total)];
 }
 
-/** The memory of the processes that run the sandboxes of a box, in bytes. */
+/** The memory of the processes that run the sandboxes of a box, in bytes: their proportional set size. */
 function memoryOfSandboxes(dataDir: string): number {
   const bytesOf = (pid: string): number => {
     try {
@@ -212,7 +215,7 @@ function memoryOfSandboxes(dataDir: string): number {
         readFileSync(`/proc/${pid}/comm`, "utf8") + readFileSync(`/proc/${pid}/cmdline`, "utf8"),
       );
       if (!isSandbox || !readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(dataDir)) return 0;
-      return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1024;
+      return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1] ?? 0) * 1024;
     } catch {
       // The process has ended.
       return 0;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pods } from "../../packages/node/src/resources.ts";
-import { cannotRun, podOf, StateBox } from "./state-box.ts";
+import { cannotRun, podOf, StateBox, soon } from "./state-box.ts";
 
 const server = `
 import http.server, os
@@ -23,7 +23,7 @@ describe.skipIf(cannotRun)("a sandbox that sleeps with its memory", { timeout: 1
   let box: StateBox;
 
   beforeAll(async () => {
-    box = await StateBox.start();
+    box = await StateBox.start("--state-limit", "images=2");
   }, 180_000);
   afterAll(() => box?.[Symbol.asyncDispose](), 120_000);
 
@@ -41,11 +41,22 @@ describe.skipIf(cannotRun)("a sandbox that sleeps with its memory", { timeout: 1
     expect((await box.read("memory")).status).toMatchObject({ suspension: { epoch: 1, restored: "Memory" } });
   });
 
-  test("a request to an idle sandbox wakes it, and its memory is there", async () => {
-    await box.run("idle", { podTemplate, idlePolicy: { suspendAfterSeconds: 10 } });
-    expect(await count("idle")).toBe(1);
-    await box.until("idle", "Suspended");
-    expect(await count("idle")).toBe(2);
+  test("idle sandboxes are saved until the store is full, a request wakes them, and the others are saved later", async () => {
+    const names = ["idle-0", "idle-1", "idle-2"];
+    await Promise.all(names.map((name) => box.run(name, { podTemplate, idlePolicy: { suspendAfterSeconds: 10 } })));
+    expect(await Promise.all(names.map(count))).toEqual([1, 1, 1]);
+    const withReason = async (reason: string): Promise<string[]> => {
+      const found = await Promise.all(names.map((name) => box.condition(name, "Suspended")));
+      return names.filter((_, index) => found[index]?.reason === reason);
+    };
+    await expect.poll(() => withReason("QuotaExceeded"), soon).toHaveLength(1);
+    await expect.poll(() => withReason("Idle"), soon).toHaveLength(2);
+    const [[running = ""], [first = "", second = ""]] = [await withReason("QuotaExceeded"), await withReason("Idle")];
+    expect(await count(running)).toBe(2);
+    await box.delete(first);
+    await box.until(running, "Suspended");
+    expect([await count(running), await count(second)]).toEqual([3, 2]);
+    await Promise.all([running, second].map((name) => box.delete(name)));
   });
 
   test("a runtime that cannot save falls back to the files, and says so", async () => {
@@ -64,7 +75,7 @@ describe.skipIf(cannotRun)("a sandbox that sleeps with its memory", { timeout: 1
     expect(await count("killed")).toBe(1);
     await box.suspend("killed");
     process.kill(box.box.pid(), "SIGKILL");
-    expect((await box.box.up()).code).toBe(0);
+    expect((await box.box.up("--state-limit", "images=2")).code).toBe(0);
     await box.resume("killed");
     expect(await count("killed")).toBe(2);
   });
