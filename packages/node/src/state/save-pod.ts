@@ -4,7 +4,8 @@ import { stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import type { Pod } from "@agent-sandbox/api";
 import { diskSpace } from "../image/disk-room.ts";
-import { containerId, podPaths } from "../layout.ts";
+import { keptPaths } from "../image/kept-rootfs.ts";
+import { containerId, containerPaths, podPaths } from "../layout.ts";
 import { cgroupUsage } from "../metrics/cgroup-usage.ts";
 import type { Effects } from "../pod/effects.ts";
 import { firstContainer } from "../pod/first-container.ts";
@@ -18,11 +19,13 @@ import type { Checkpoints, OciRuntime } from "../runtime/oci-runtime.ts";
 import { readCpuFeatures } from "./cpu-features.ts";
 import { copyMemoryVolumes } from "./empty-dirs.ts";
 import { hashContainers } from "./hash-containers.ts";
-import { sizeOf, sumFiles } from "./image-files.ts";
+import { type FileSums, sizeOf, sumFiles } from "./image-files.ts";
 import type { ImageMeta } from "./image-meta.ts";
-import { sumOf } from "./image-vault.ts";
+import { type CheckpointTarget, sumOf } from "./image-vault.ts";
 import { runHooks } from "./sandboxd-lifecycle.ts";
+import type { SealedFiles } from "./sealed-meta.ts";
 import { StateError } from "./state-error.ts";
+import { syncChanged } from "./sync-changed.ts";
 
 export interface SaveRequest {
   readonly pod: Pod;
@@ -83,8 +86,7 @@ async function writeSuspension(
   await using target = await machine.vault.begin(partial, await memoryOf(machine, record));
   await sandbox.checkpoints.save(sandbox.id, target.folder);
   await copyMemoryVolumes(layout, pod, partial, target);
-  const sealed = await target.seal();
-  const files = sealed === undefined ? await sumFiles(partial) : {};
+  const [[sealed, files]] = await Promise.all([completed(partial, target), syncFiles(machine, record)]);
   const sizeBytes = sealed === undefined ? sizeOf(files) : sumOf(sealed);
   suspensions.admit({ ...use, bytes: sizeBytes });
   signal.throwIfAborted();
@@ -92,6 +94,36 @@ async function writeSuspension(
   const content = { files, sizeBytes, ...(sealed && { sealed }) };
   await suspensions.commit(partial, { ...about, ...key, kind: "suspension", ...content });
   return sizeBytes;
+}
+
+/** Encrypts the image if there is a key, or computes and syncs its files. */
+async function completed(
+  partial: string,
+  target: Pick<CheckpointTarget, "seal">,
+): Promise<readonly [SealedFiles | undefined, FileSums]> {
+  const sealed = await target.seal();
+  return [sealed, sealed === undefined ? await sumFiles(partial) : {}];
+}
+
+/**
+ * Syncs the files that the Pod has written: after a power failure they must not be older than the memory that refers to them. gVisor
+ * has written its cached files back when it saved the memory. Files of claims are left to the programs that write them.
+ */
+async function syncFiles(machine: Machine, record: PodRecord): Promise<void> {
+  const { layout } = machine;
+  const roots = Object.keys(record.containers).map((name) => writableLayerOf(machine, record, name));
+  // Clocks of filesystems are coarse.
+  const since = record.startTime - 2000;
+  await Promise.all([...roots, podPaths(layout, record.uid).volumes].map((root) => syncChanged(root, since)));
+}
+
+/** The folder that receives the writes of a container. */
+export function writableLayerOf(
+  { layout }: Pick<Machine, "layout">,
+  { uid, keptFor = "" }: Pick<PodRecord, "uid" | "keptFor">,
+  container: string,
+): string {
+  return keptFor === "" ? containerPaths(layout, uid, container).upper : keptPaths(layout, keptFor, container).upper;
 }
 
 /** The sandbox of a running Pod. Throws if its runtime cannot save it. */

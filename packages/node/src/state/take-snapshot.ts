@@ -3,8 +3,7 @@ import { join } from "node:path";
 import type { Pod, Sandbox, SandboxSnapshot, SnapshotDepth } from "@agent-sandbox/api";
 import type { Client } from "@agent-sandbox/kube";
 import { messageOf } from "../errors.ts";
-import { keptPaths } from "../image/kept-rootfs.ts";
-import { containerId, containerPaths } from "../layout.ts";
+import { containerId } from "../layout.ts";
 import { countDisk } from "../pod/count-disk.ts";
 import { type Machine, runtimeNamed } from "../pod/machine.ts";
 import { memberNamed } from "../pod/members.ts";
@@ -18,7 +17,7 @@ import { checkpointFolder, metaFile, sizeOf, sumFiles, volumesFolder } from "./i
 import type { ImageMeta } from "./image-meta.ts";
 import { type CheckpointTarget, sumOf } from "./image-vault.ts";
 import { tellSandboxd } from "./sandboxd-lifecycle.ts";
-import { checkBuild, checkRoom, describeImage, memoryOf, pausePod, sandboxOf } from "./save-pod.ts";
+import { checkBuild, checkRoom, describeImage, memoryOf, pausePod, sandboxOf, writableLayerOf } from "./save-pod.ts";
 import type { SealedFiles } from "./sealed-meta.ts";
 import {
   type CaptureIntent,
@@ -191,11 +190,6 @@ async function captureInto(
     if (isMemory && target.addVolume !== undefined) await target.addVolume(name, path);
     else await cloneTree(path, isClaim ? claimIn(folder, name) : join(volumesFolder(folder), name));
   }
-}
-
-/** The folder that receives the writes of a container. */
-function writableLayerOf({ layout }: Machine, { uid, keptFor = "" }: PodRecord, container: string): string {
-  return keptFor === "" ? containerPaths(layout, uid, container).upper : keptPaths(layout, keptFor, container).upper;
 }
 
 /** The containers with files of their own. The holder has none, and debug containers are not part of the Sandbox. */

@@ -45,7 +45,7 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
   afterAll(() => box[Symbol.asyncDispose]());
 
   const logged = async (pod: string, container?: string): Promise<number[]> =>
-    (await box.log(pod, container)).trim().split("\n").map(Number);
+    ((await box.log(pod, container)).match(/\d+/g) ?? []).map(Number);
 
   /** Describes the first number that is not one more than the one before. */
   const gapIn = (numbers: readonly number[]): string | undefined => {
