@@ -227,7 +227,7 @@ class EmbeddedApiServer implements ApiServer {
       bookmarkMs,
       closing,
     };
-    this.#streams = new StreamEndpoint({ ...parts, provided });
+    this.#streams = new StreamEndpoint({ ...parts, provided, authorizer: access.authorizer });
     // Custom resources come first, because the others read all served resources.
     this.#collectors = [
       CustomResources,

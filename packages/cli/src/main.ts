@@ -173,7 +173,7 @@ withServer(program.command("resume"))
 
 const snapshot = program
   .command("snapshot")
-  .description("Take, list, delete and restore snapshots of sandboxes")
+  .description("Take, list, delete, restore, export and import snapshots of sandboxes")
   .addHelpText(
     "after",
     `
@@ -184,6 +184,8 @@ Examples:
   agent-sandbox snapshot create web before-upgrade
   agent-sandbox snapshot ls web
   agent-sandbox snapshot restore web before-upgrade
+  agent-sandbox snapshot export before-upgrade -o web.tar
+  agent-sandbox snapshot import web.tar --name web-copy
   agent-sandbox fork web web-2 --snapshot before-upgrade`,
   );
 
@@ -213,6 +215,23 @@ withServer(snapshot.command("delete"))
   .argument("<names...>")
   .action(async (names, _options, command) =>
     (await import("./commands/snapshot.ts")).deleteSnapshots(names, command.optsWithGlobals()),
+  );
+
+withServer(snapshot.command("export"))
+  .description("Write a snapshot to one archive. It contains everything that the sandbox knew, passwords included")
+  .argument("<name>")
+  .option("-o, --output <file>", "the archive, or - for the standard output (default: <name>.snapshot.tar)")
+  .action(async (name, _options, command) =>
+    (await import("./commands/snapshot-archive.ts")).exportSnapshot(name, command.optsWithGlobals()),
+  );
+
+withServer(snapshot.command("import"))
+  .description("Create a snapshot from an archive. Import only archives that you trust")
+  .argument("<file>", "the archive, or - for the standard input")
+  .option("--name <name>", "name of the snapshot (default: from the name of the file)")
+  .option(...longestWait)
+  .action(async (file, _options, command) =>
+    (await import("./commands/snapshot-archive.ts")).importSnapshot(file, command.optsWithGlobals()),
   );
 
 withServer(snapshot.command("restore"))

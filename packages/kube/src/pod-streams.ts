@@ -19,6 +19,27 @@ export interface PodStreams {
   portForward?(request: PortForwardRequest): Promise<Duplex>;
   /** Resource usage in Prometheus text format, by a path of the kubelet such as `/metrics/resource`. */
   metrics?(path: string): Promise<Readable>;
+  /** Archives of snapshots. */
+  readonly snapshots?: SnapshotArchives;
+}
+
+export interface SnapshotArchives {
+  /** The archive of a complete snapshot. */
+  export(place: SnapshotPlace, signal?: AbortSignal): Promise<Readable>;
+  /**
+   * Creates a SandboxSnapshot from an archive, which the caller may have written: call it only for callers who are trusted with
+   * that. Rejects, and changes nothing, if the archive is not valid or does not fit. The error's `reason` says why.
+   */
+  import(content: SnapshotContent): Promise<KubeObject>;
+}
+
+export interface SnapshotPlace {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface SnapshotContent extends SnapshotPlace {
+  readonly content: AsyncIterable<Uint8Array>;
 }
 
 export interface PodPlace {

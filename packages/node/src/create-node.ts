@@ -1,5 +1,12 @@
 import { rm } from "node:fs/promises";
-import { type Client, EventRecorder, type Logger, type PodStreams, silentLogger } from "@agent-sandbox/kube";
+import {
+  type Client,
+  EventRecorder,
+  type Logger,
+  type PodStreams,
+  type SnapshotArchives,
+  silentLogger,
+} from "@agent-sandbox/kube";
 import { Exec } from "./exec/exec.ts";
 import { runInContainer } from "./exec/run-in-container.ts";
 import { Housekeeping } from "./housekeeping.ts";
@@ -21,6 +28,8 @@ import type { Machine } from "./pod/machine.ts";
 import { PodController } from "./pod/pod-controller.ts";
 import { tearDown } from "./pod/sandbox.ts";
 import { DeletedSandboxes } from "./state/deleted-sandboxes.ts";
+import { exportSnapshot } from "./state/export-snapshot.ts";
+import { importSnapshot } from "./state/import-snapshot.ts";
 import { removeContinued } from "./state/restore-pod.ts";
 import { endInterruptedCaptures, SnapshotController } from "./state/snapshot-controller.ts";
 import { ClaimBinder } from "./storage/claim-binder.ts";
@@ -76,6 +85,10 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const registration = starting.use(new Registration({ client, facts, images, room, events, log, now: machine.now }));
   const { podStreams, endSessions } = openStreams(starting, {
     machine,
+    snapshots: {
+      export: (place, signal) => exportSnapshot({ machine, client }, place, signal),
+      import: (content) => importSnapshot({ machine, client }, content),
+    },
     uidOf: (namespace, name) => controller.uidOf(namespace, name),
     disk: () => controller.disk,
   });
@@ -127,7 +140,7 @@ function warningsOf({ sharedKernel, budgetProblems, network }: Machine): string[
 
 function openStreams(
   owner: AsyncDisposableStack,
-  options: StreamOptions & { readonly disk: () => DiskUsage },
+  options: StreamOptions & { readonly disk: () => DiskUsage; readonly snapshots: SnapshotArchives },
 ): { readonly podStreams: Required<PodStreams>; readonly endSessions: Effects["endSessions"] } {
   const exec = owner.use(new Exec(options));
   const logs = owner.use(new Logs(options));
@@ -138,6 +151,7 @@ function openStreams(
     logs: (request) => logs.logs(request),
     portForward: (request) => ports.portForward(request),
     metrics: (path) => nodeMetrics({ machine: options.machine, disk: options.disk() }, path),
+    snapshots: options.snapshots,
   };
   const endSessions: Effects["endSessions"] = (uid, reason) => {
     for (const sessions of [exec, logs]) sessions.endSessions(uid, reason);

@@ -18,6 +18,8 @@ export const saveAnnotation = "agents.x-k8s.io/save";
 export const restoreAnnotation = "agents.x-k8s.io/restore";
 /** On a Pod: the epoch of the Sandbox that runs in it. */
 export const epochAnnotation = "agents.x-k8s.io/epoch";
+/** On a SandboxSnapshot: its files come from an archive, so nothing is captured for it. */
+export const importedAnnotation = "agents.x-k8s.io/imported";
 
 /** Whether the driver can save this Pod, at the latest when it reports the Pod as Running. When False, the reason is a `StateReason`. */
 export const saveableCondition = "agents.x-k8s.io/Saveable";

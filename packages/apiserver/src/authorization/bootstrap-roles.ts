@@ -77,6 +77,8 @@ const editRules: readonly PolicyRule[] = [
   on(["connect"], sandboxGroups, "sandboxes"),
   on(write, extensionGroups, ...extensions, "sandboxwarmpools/scale"),
   on(write, snapshotGroups, "sandboxsnapshots"),
+  // An archive contains what a command in a fork of the snapshot could read.
+  on(["get"], snapshotGroups, "sandboxsnapshots/export"),
   on(write, podSnapshotGroups, ...podSnapshots),
 ];
 
@@ -103,7 +105,8 @@ const nodeRules: readonly PolicyRule[] = [
   // For the sources of snapshots, and for the objects that refer to snapshots.
   on(read, extensionGroups, "sandboxclaims", "sandboxtemplates"),
   // Takes snapshots: holds them with a finalizer, and deletes those that expire or exceed a quota.
-  on([...read, "update", "patch", "delete"], snapshotGroups, "sandboxsnapshots"),
+  // Creates those that are imported.
+  on([...read, "create", "update", "patch", "delete"], snapshotGroups, "sandboxsnapshots"),
   on(["get", "update", "patch"], snapshotGroups, "sandboxsnapshots/status"),
   on(["get"], [""], "serviceaccounts"),
   on(["create"], [""], "serviceaccounts/token", "pods/eviction"),
@@ -143,6 +146,13 @@ const routerRules: readonly PolicyRule[] = [
   on(["get"], [""], "secrets"),
   on(["create"], ["authentication.k8s.io"], "tokenreviews"),
   on(["create"], ["authorization.k8s.io"], "subjectaccessreviews"),
+];
+
+/** gVisor reads the memory in an archive, so importing one is not part of `edit` or `admin`. */
+const importerRules: readonly PolicyRule[] = [
+  on(["create"], snapshotGroups, "sandboxsnapshots"),
+  // The request is a WebSocket's, which needs both verbs.
+  on(["get", "create"], snapshotGroups, "sandboxsnapshots/import"),
 ];
 
 const health = ["/healthz", "/livez", "/readyz"];
@@ -190,6 +200,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
   { name: "system:node", rules: nodeRules },
   { name: "agent-sandbox-controller", rules: controllerRules },
   { name: "agent-sandbox-router", rules: routerRules },
+  { name: "agent-sandbox-snapshot-importer", rules: importerRules },
   { name: "admin", aggregates: true, rules: [] },
   { name: "edit", aggregates: true, partOf: "admin", rules: [] },
   { name: "view", aggregates: true, partOf: "edit", rules: [] },

@@ -15,6 +15,7 @@ import { providedReply } from "../provided/provided-reply.ts";
 import type { Review } from "../resources/definition.ts";
 import { isOutgrown, toVersion } from "../resources/versions.ts";
 import type { Stored } from "../store/store.ts";
+import { isSnapshotArchive, snapshotArchiveReply } from "../streams/snapshot-archive.ts";
 import { scaleColumns } from "../table/scale-columns.ts";
 import { applyScale } from "../verbs/apply-scale.ts";
 import type { ApiContext } from "../verbs/context.ts";
@@ -145,6 +146,7 @@ async function routeResource(call: ReplyContext, target: Target): Promise<Reply>
     return routeObject(negotiated(call), target);
   }
   if (subresource === "scale" && version.scale !== undefined) return routeScale(negotiated(call), target);
+  if (isSnapshotArchive(target)) return snapshotArchiveReply(call, target);
   if (!definition.typed) throw notFound(subjectOf(target, target.name));
   if (subresource === "token" && definition.id === "serviceaccounts") return routeToken(call, target);
   return routeSubresource(call, target);

@@ -1,11 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ExecSession, PodPlace, PodSessions, PodStreams, RouterForward } from "@agent-sandbox/kube";
+import type { ExecSession, PodPlace, PodSessions, PodStreams, RouterForward, SnapshotPlace } from "@agent-sandbox/kube";
 import { createWebSocketStream } from "ws";
 import { ApiError, badRequest, forbidden, pathNotFound } from "../api-error.ts";
 import { type ApiObject, storeKey, stringAt } from "../api-object.ts";
 import type { Identity } from "../auth/identity.ts";
+import type { Authorizer } from "../authorization/authorizer.ts";
+import { forbiddenRequest } from "../authorization/forbidden.ts";
 import { refuseUpgrade } from "../http/https-server.ts";
 import type { Logger } from "../logger.ts";
 import { existingPod } from "../pods/existing-pod.ts";
@@ -14,13 +16,15 @@ import { readOnly } from "../provided/provided-reply.ts";
 import { routerPort } from "../provided/router-objects.ts";
 import { Query } from "../request/query.ts";
 import { parsePath, type ResourcePath } from "../request/request-path.ts";
+import { isSubdomain } from "../resources/names.ts";
 import type { Store } from "../store/store.ts";
 import type { ClientStreams } from "./client-streams.ts";
 import { attachOptions, execOptions, type WantedStreams } from "./command-request.ts";
-import { Connections } from "./connections.ts";
+import { Connections, type Upgrading } from "./connections.ts";
 import { exitStatus, successStatus } from "./exit-status.ts";
 import { forwardCaller } from "./forward-caller.ts";
 import { type ForwardedPort, forwardPort, parsePort } from "./forward-port.ts";
+import { createSnapshot, importOf, importProtocol, serveImport } from "./import-snapshot.ts";
 import { joinSession } from "./join-session.ts";
 import { fromNode, notOffered } from "./node-error.ts";
 import { beginSession, type SessionName, sessionOf, watchClient } from "./pod-session.ts";
@@ -50,6 +54,7 @@ export interface StreamEndpointOptions {
   readonly podSessions: PodSessions | undefined;
   readonly routerForward: RouterForward | undefined;
   readonly provided: ProvidedObjects | undefined;
+  readonly authorizer: Pick<Authorizer, "decide">;
   readonly logger: Logger;
 }
 
@@ -116,6 +121,8 @@ export class StreamEndpoint {
     const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
     const parsed = parsePath(path);
     if (parsed?.kind !== "resource") throw pathNotFound();
+    const imported = importOf(parsed);
+    if (imported !== undefined) return await this.#import({ request, socket, head }, imported, identify());
     const session = sessionOf(parsed);
     if (session === undefined) throw pathNotFound();
     const provided = this.#provided(session);
@@ -133,6 +140,20 @@ export class StreamEndpoint {
     sessions.use(await this.#whileConnected(socket, (signal) => beginSession(this.#options, session, signal)));
     const pod = this.#options.store.get("pods", storeKey(namespace, name))?.object;
     await this.#serveCommand({ ...known, pod }, parsed.subresource);
+  }
+
+  /** The user may use the subresource, and must be allowed to create the snapshot too. */
+  async #import(upgrading: Upgrading, place: SnapshotPlace, identity: Identity): Promise<void> {
+    const wanted = createSnapshot(place.namespace);
+    const { allowed, reason } = this.#options.authorizer.decide(identity, wanted);
+    if (!allowed) throw forbiddenRequest(identity, wanted, reason);
+    if (!isSubdomain(place.name)) throw badRequest(`"${place.name}" is not a valid name of a SandboxSnapshot`);
+    const { protocol } = negotiate(upgrading.request.headers, { webSocket: [importProtocol], spdy: [] });
+    const { snapshots } = this.#node();
+    if (snapshots === undefined) throw notOffered("archives of snapshots");
+    this.#connections.checkRoom();
+    const client = await this.#connections.webSocket(upgrading, protocol).catch(() => undefined);
+    if (client !== undefined) await serveImport(client, snapshots, place);
   }
 
   #serveCommand(call: Call, subresource: string | undefined): Promise<void> {

@@ -176,6 +176,10 @@ function lateStreams(current: () => Required<PodStreams> | undefined): PodStream
     logs: async (request) => (await streams()).logs(request),
     portForward: async (request) => (await streams()).portForward(request),
     metrics: async (path) => (await streams()).metrics(path),
+    snapshots: {
+      export: async (place, signal) => (await streams()).snapshots.export(place, signal),
+      import: async (content) => (await streams()).snapshots.import(content),
+    },
   };
 }
 

@@ -11,12 +11,20 @@ import { makeRoom, type QuotaRequest, type SnapshotQuota } from "./snapshot-quot
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { StateError } from "./state-error.ts";
 
+export interface Admission {
+  readonly client: Client;
+  readonly store: SnapshotStore;
+  readonly quota: SnapshotQuota;
+  /** Whether older snapshots may be deleted. Default true. */
+  readonly mayEvict?: boolean;
+}
+
 /**
  * Makes room for a snapshot of the given size, by deleting the oldest snapshots of its namespace that nothing refers to and whose
  * deletion policy is Delete. Throws `QuotaExceeded` if that is not enough. Returns the names of the deleted snapshots.
  */
 export async function admitSnapshot(
-  { client, store, quota }: { readonly client: Client; readonly store: SnapshotStore; readonly quota: SnapshotQuota },
+  { client, store, quota, mayEvict = true }: Admission,
   { metadata: { namespace = "", uid = "" } }: SandboxSnapshot,
   { sandboxUid, bytes }: Pick<QuotaRequest, "sandboxUid" | "bytes">,
 ): Promise<readonly string[]> {
@@ -24,7 +32,7 @@ export async function admitSnapshot(
   const wanted = { namespace, sandboxUid, bytes };
   const room = makeRoom(stored, { ...wanted, evictable: new Set() }, quota);
   if (!("refusal" in room)) return [];
-  const evictable = await evictableIn(client, namespace);
+  const evictable = mayEvict ? await evictableIn(client, namespace) : new Set<string>();
   const decision = makeRoom(stored, { ...wanted, evictable }, quota);
   if ("refusal" in decision) throw new StateError("QuotaExceeded", `Cannot take a snapshot: ${decision.refusal}`);
   for (const { name, uid: old } of decision.evict) {

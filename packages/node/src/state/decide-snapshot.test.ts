@@ -99,6 +99,19 @@ describe("decideSnapshot()", () => {
     expect(decide(observe({ status: locked ?? {} }, { stored })).status).toEqual(ready);
   });
 
+  test("an imported snapshot is never captured, belongs to no Sandbox, and is lost if its import was interrupted", () => {
+    const metadata = { annotations: { "agents.x-k8s.io/imported": "true" } };
+    expect(decide(observe({ metadata }))).toMatchObject({ actions: [], requeueAt: created + 6 * second });
+    expect(decide(observe({ metadata }), 61).status?.conditions).toMatchObject([
+      { type: "Ready", reason: "ImageMissing" },
+    ]);
+    const imported = { ...stored, sandbox: { name: "box", uid: "" } };
+    expect(decide(observe({ metadata }, { stored: imported }))).toMatchObject({
+      actions: [],
+      status: { sourceUID: "" },
+    });
+  });
+
   test("a retained snapshot is not owned by its Sandbox any more", () => {
     const other = { ...box, uid: "x" };
     const retained = observe(

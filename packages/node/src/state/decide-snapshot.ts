@@ -1,5 +1,6 @@
 import {
   findCondition,
+  importedAnnotation,
   isConditionTrue,
   type OwnerReference,
   parseTime,
@@ -69,7 +70,18 @@ export function decideSnapshot(observed: ObservedSnapshot, _memory: undefined, n
   if (isConditionTrue(status?.conditions, "Ready") || wasLost(status)) {
     return { ...nothing(), actions: held, status: lostStatus(observed, now), requeueAt: expiresAt };
   }
+  if (metadata.annotations?.[importedAnnotation] !== undefined) return awaitImport(observed, { held, now, expiresAt });
   return capture(observed, { held, now, expiresAt });
+}
+
+/** The files of an import are complete when its object is created, and get their name right after that. */
+function awaitImport(
+  observed: ObservedSnapshot,
+  { held, now, expiresAt }: { held: readonly SnapshotAction[]; now: number; expiresAt: number | undefined },
+): SnapshotDecision {
+  const waitsUntil = (createdAt(observed.snapshot) ?? now) + waitForSourceMs;
+  if (now < waitsUntil) return { ...nothing(), actions: held, requeueAt: now + retryMs };
+  return { ...nothing(), actions: held, status: lostStatus(observed, now), requeueAt: expiresAt };
 }
 
 function capture(
@@ -121,12 +133,12 @@ function holdOf({ snapshot, stored }: ObservedSnapshot): SnapshotAction | undefi
   };
 }
 
-/** With the policy Delete, the Sandbox owns the snapshot, so that both are deleted together. */
+/** With the policy Delete, the Sandbox owns the snapshot, so that both are deleted together. An imported one belongs to no Sandbox. */
 function ownersOf(
   { metadata: { ownerReferences = [] }, spec }: SandboxSnapshot,
   stored: StoredSnapshot | undefined,
 ): readonly OwnerReference[] {
-  if (stored === undefined) return ownerReferences;
+  if (stored === undefined || stored.sandbox.uid === "") return ownerReferences;
   const { name, uid } = stored.sandbox;
   const others = ownerReferences.filter((owner) => owner.uid !== uid);
   if (spec.deletionPolicy === "Retain") return others;

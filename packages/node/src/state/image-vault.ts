@@ -68,6 +68,23 @@ export class ImageVault {
     return sealing(plain, image, key);
   }
 
+  /** For files that do not come from a runtime. Undefined if images are not encrypted. */
+  sealer(image: string): Sealer | undefined {
+    return this.keys.current === undefined ? undefined : sealer(image, this.keys.current);
+  }
+
+  /** The plain content of a file of a checkpoint. */
+  read(image: string, { sealed }: Pick<ImageMeta, "sealed">, name: string): AsyncIterable<Uint8Array> {
+    const path = join(checkpointFolder(image), name);
+    if (sealed === undefined) return createReadStream(path, { highWaterMark: sealChunkBytes });
+    return openSealed(path, { keys: this.keys, name: `${sealed.id}/${name}` });
+  }
+
+  /** A folder in memory for the content of a volume, which the caller disposes of. */
+  scratch(bytes: number): Promise<PlainFolder> {
+    return this.#plain.make(`${savePrefix}${this.#saves++}`, bytes);
+  }
+
   /** What the `meta.json` of an image contains. */
   async metaOf(image: string, meta: ImageMeta): Promise<ImageMeta | SealedMeta> {
     if (meta.sealed === undefined) return meta;
@@ -163,26 +180,43 @@ function interruptedImage(record: PodRecord | undefined): string | undefined {
 }
 
 function sealing(plain: PlainFolder, image: string, key: StateKey): CheckpointTarget {
-  const id = newSealedId(image);
-  const volumes: Record<string, number> = {};
-  const target = checkpointFolder(image);
-  const put = (name: string, content: AsyncIterable<Uint8Array>): Promise<number> =>
-    sealFile(content, join(target, name), { key, name: `${id}/${name}` });
+  const into = sealer(image, key);
   return {
     folder: plain.folder,
+    addVolume: (name, path) => into.addVolume(name, path),
+    seal: async () => {
+      for (const name of await readdir(plain.folder)) {
+        await into.addFile(name, createReadStream(join(plain.folder, name), { highWaterMark: sealChunkBytes }));
+      }
+      await syncFile(checkpointFolder(image));
+      await plain[Symbol.asyncDispose]();
+      return into.sealed;
+    },
+    [Symbol.asyncDispose]: () => plain[Symbol.asyncDispose](),
+  };
+}
+
+/** Encrypts files into an image, and collects what its description says about them. */
+export interface Sealer {
+  addFile(name: string, content: AsyncIterable<Uint8Array>): Promise<void>;
+  addVolume(name: string, path: string): Promise<void>;
+  readonly sealed: SealedFiles;
+}
+
+function sealer(image: string, key: StateKey): Sealer {
+  const id = newSealedId(image);
+  const files: Record<string, number> = {};
+  const volumes: Record<string, number> = {};
+  const put = (name: string, content: AsyncIterable<Uint8Array>): Promise<number> =>
+    sealFile(content, join(checkpointFolder(image), name), { key, name: `${id}/${name}` });
+  return {
+    addFile: async (name, content) => {
+      files[name] = await put(name, content);
+    },
     addVolume: async (name, path) => {
       volumes[name] = await put(`${volumePrefix}${name}.tar`, tarTree(path));
     },
-    seal: async () => {
-      const files: Record<string, number> = {};
-      for (const name of await readdir(plain.folder)) {
-        files[name] = await put(name, createReadStream(join(plain.folder, name), { highWaterMark: sealChunkBytes }));
-      }
-      await syncFile(target);
-      await plain[Symbol.asyncDispose]();
-      return { id, files, volumes };
-    },
-    [Symbol.asyncDispose]: () => plain[Symbol.asyncDispose](),
+    sealed: { id, files, volumes },
   };
 }
 

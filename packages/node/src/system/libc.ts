@@ -9,6 +9,8 @@ export interface Libc {
   /** Creates a character device with the number 0/0, overlayfs' whiteout. */
   makeNullDevice(path: string): void;
   setAttribute(path: string, name: string, value: string): void;
+  /** Whether a file, which may be a symbolic link, has an extended attribute. */
+  hasAttribute(path: string, name: string): boolean;
   /** Connects to a Unix socket of type SOCK_SEQPACKET. Returns a non-blocking descriptor. */
   connectPackets(path: string): number;
   /** Sends one message. Returns false when the socket's buffer is full. */
@@ -64,6 +66,7 @@ function declare(library: LibraryHandle): Libc {
   const setxattr = library.func(
     "int lsetxattr(const char *path, const char *name, const char *value, size_t size, int flags)",
   );
+  const getxattr = library.func("long lgetxattr(const char *path, const char *name, void *value, size_t size)");
   const open = library.func("int socket(int domain, int type, int protocol)");
   const connect = library.func("int connect(int socket, const void *address, unsigned int length)");
   const shutdown = library.func("int shutdown(int socket, int how)");
@@ -103,6 +106,7 @@ function declare(library: LibraryHandle): Libc {
     makeNullDevice: (path) => check(mknod(path, characterDevice, 0), `create a device at "${path}"`),
     setAttribute: (path, name, value) =>
       check(setxattr(path, name, value, Buffer.byteLength(value), 0), `set ${name} of "${path}"`),
+    hasAttribute: (path, name) => Number(getxattr(path, name, null, 0)) >= 0,
   };
 }
 
