@@ -99,6 +99,7 @@ describe.skipIf(cannotRun)("a box that is killed while sandboxes sleep, wake and
     await box.delete("first");
     await expect.poll(savedState, soon).toEqual([]);
     await expect.poll(listPods, soon).toEqual([]);
+    await expect.poll(() => namesIn(layoutOf(box.box.dataDir).trashDir), soon).toEqual([]);
     before = await census();
 
     const storm = new StateStorm(box);
