@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { closeSync, createReadStream, readSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { closeSync, createReadStream, existsSync, readSync } from "node:fs";
+import { type FileHandle, open, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { runCommand } from "../system/run-command.ts";
 import { openPipe } from "../system/unix-message.ts";
 import type { Checkpoints, RuntimeBuild } from "./oci-runtime.ts";
@@ -15,7 +16,7 @@ const callTimeoutMs = 30_000;
 
 export interface SandboxCalls extends Pick<Checkpoints, "pause" | "isPaused" | "resume" | "save"> {
   /** Called when a sandbox was removed. */
-  readonly forget: (id: string) => void;
+  readonly forget: (id: string) => Promise<void>;
 }
 
 export function controlSocketOf(id: string): string {
@@ -24,8 +25,9 @@ export function controlSocketOf(id: string): string {
 
 /**
  * Pauses, continues and saves sandboxes through their control sockets in the folder `root`. gVisor counts pauses, and ends a
- * sandbox that is continued without having been paused. So each pause is remembered, and a sandbox is asked whether it stands still
- * if an earlier process of the node may have paused it.
+ * sandbox that is continued without having been paused. So each pause is remembered. A file says that a sandbox may be paused: an
+ * earlier process of the node may have been killed right before or after the pause. Only then the sandbox is asked whether it
+ * stands still.
  *
  * A checkpoint of a paused sandbox leaves it paused, so nothing in it can change after it was saved. A
  * sandbox that was paused when it was saved runs when it is restored. gVisor compares the specifications of the containers
@@ -36,21 +38,27 @@ export function sandboxCalls(root: string): SandboxCalls {
   const paused = new Set<string>();
   const call = (id: string, method: string, more: Partial<ControlCall> = {}): Promise<void> =>
     callSandbox({ socket: join(root, controlSocketOf(id)), method, timeoutMs: callTimeoutMs, ...more });
-  const isPaused = async (id: string): Promise<boolean> => paused.has(id) || (await standsStill(id, call));
+  const markOf = (id: string): string => join(root, `${id}.paused`);
+  const isPaused = async (id: string): Promise<boolean> =>
+    paused.has(id) || (existsSync(markOf(id)) && (await standsStill(id, call)));
+  const forget = async (id: string): Promise<void> => {
+    paused.delete(id);
+    await rm(markOf(id), { force: true });
+  };
   return {
     isPaused: (id) => isPaused(id).catch(ifGone(false)),
     pause: async (id) => {
       if (await isPaused(id)) return;
+      await writeFile(markOf(id), "");
       await call(id, "containerManager.Pause");
       paused.add(id);
     },
     resume: async (id) => {
-      if (!(await isPaused(id).catch(ifGone(false)))) return;
-      await call(id, "containerManager.Resume").catch(ifGone(undefined));
-      paused.delete(id);
+      if (await isPaused(id).catch(ifGone(false))) await call(id, "containerManager.Resume").catch(ifGone(undefined));
+      await forget(id);
     },
     save: (id, folder) => save(folder, (more) => call(id, "containerManager.Checkpoint", more)),
-    forget: (id) => paused.delete(id),
+    forget,
   };
 }
 
@@ -86,11 +94,23 @@ type Call = (id: string, method: string, more: Partial<ControlCall>) => Promise<
 
 const statusBytes = 4096;
 
+/** How often a process is looked at, and the time in between. */
+const looks = 20;
+const betweenLooksMs = 10;
+
 /**
  * Whether a sandbox stands still. A paused process of gVisor is neither running nor sleeping nor stopped by a signal: its state is "D",
- * which a running one has only while it starts another program.
+ * which a running one has only for the moment in which it starts another program. A shell does that often, so it is looked at many times.
  */
 async function standsStill(id: string, call: Call): Promise<boolean> {
+  for (let look = 0; look < looks; look += 1) {
+    if (look > 0) await sleep(betweenLooksMs);
+    if (!(await isHeld(id, call))) return false;
+  }
+  return true;
+}
+
+async function isHeld(id: string, call: Call): Promise<boolean> {
   const pipe = openPipe();
   try {
     const argument = { container_id: id, path: "/proc/1/status", offset: 0, size: statusBytes };
