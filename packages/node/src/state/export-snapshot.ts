@@ -94,14 +94,13 @@ async function openVolumes(
   plain: AsyncDisposableStack,
 ): Promise<readonly (readonly [string, string])[]> {
   if (sealed === undefined || Object.keys(sealed.volumes).length === 0) return [];
+  const folder = snapshotFolder(machine.layout, stored.uid);
   const places = new Map<string, string>();
   for (const [name, bytes] of Object.entries(sealed.volumes)) {
-    places.set(name, plain.use(await machine.vault.scratch(bytes)).folder);
+    const scratch = plain.use(await machine.vault.scratch(bytes));
+    await machine.vault.unpackVolume(folder, sealed, { name, folder: scratch.folder });
+    places.set(name, scratch.folder);
   }
-  await using checkpoint = await machine.vault.open(snapshotFolder(machine.layout, stored.uid), {
-    sealed: { ...sealed, files: {} },
-  });
-  await checkpoint.fillVolumes((name) => places.get(name) ?? "");
   return [...places];
 }
 

@@ -12,7 +12,7 @@ import { openSealed, sealChunkBytes, sealFile, writeAll } from "./seal-file.ts";
 import { imageName, newSealedId, type SealedFiles, type SealedMeta, sealMeta } from "./sealed-meta.ts";
 import { StateError } from "./state-error.ts";
 import type { StateKey, StateKeys } from "./state-keys.ts";
-import { tarTree, untarTree } from "./tar-tree.ts";
+import { tarTree, untarStream, untarTree } from "./tar-tree.ts";
 
 /** Where a checkpoint is written. Disposing of it removes the plain files. */
 export interface CheckpointTarget extends AsyncDisposable {
@@ -57,14 +57,18 @@ export class ImageVault {
     this.#plain = plain;
   }
 
-  /** `bytes` and `cgroup` are the memory and the cgroup of the Pod whose checkpoint is written. */
-  async begin(image: string, { bytes, cgroup }: { bytes: number; cgroup: string }): Promise<CheckpointTarget> {
+  /** `memory` gives the size and the cgroup of the Pod whose checkpoint is written. */
+  async begin(
+    image: string,
+    memory: () => Promise<{ readonly bytes: number; readonly cgroup: string }>,
+  ): Promise<CheckpointTarget> {
     const key = this.keys.current;
     if (key === undefined) {
       const nothing = async (): Promise<undefined> => undefined;
       return { folder: checkpointFolder(image), seal: nothing, [Symbol.asyncDispose]: nothing };
     }
-    const plain = await this.#plain.make(`${savePrefix}${this.#saves++}`, bytes, cgroup);
+    const { bytes, cgroup } = await memory();
+    const plain = await this.#plain.make(`${savePrefix}${this.#saves++}`, bytes, { writer: cgroup });
     return sealing(plain, image, key);
   }
 
@@ -80,9 +84,21 @@ export class ImageVault {
     return openSealed(path, { keys: this.keys, name: `${sealed.id}/${name}` });
   }
 
-  /** A folder in memory for the content of a volume, which the caller disposes of. */
+  /** Unpacks the content of a volume in memory into a folder. It is authentic only when this returns. */
+  async unpackVolume(
+    image: string,
+    sealed: SealedFiles,
+    { name, folder }: { name: string; folder: string },
+  ): Promise<void> {
+    await untarStream(this.read(image, { sealed }, `${volumePrefix}${name}.tar`), folder);
+  }
+
+  /**
+   * A folder in memory for the files of an archive with so many bytes, which the caller disposes of. Does not wait for memory,
+   * because the caller may hold some already.
+   */
   scratch(bytes: number): Promise<PlainFolder> {
-    return this.#plain.make(`${savePrefix}${this.#saves++}`, bytes);
+    return this.#plain.make(`${savePrefix}${this.#saves++}`, filesPerArchive * bytes, { waits: false });
   }
 
   /** What the `meta.json` of an image contains. */
@@ -167,6 +183,8 @@ export class ImageVault {
 }
 
 const savePrefix = "save-";
+/** A file of one byte takes 1 KiB in an archive and 4 KiB in memory. */
+const filesPerArchive = 4;
 
 function plainName(image: string): string {
   return imageName(image).replace("/", "_");

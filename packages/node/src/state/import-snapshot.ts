@@ -111,7 +111,7 @@ class Receiver {
     if (this.sealer === undefined || !this.#memoryVolumes.includes(place.name)) {
       return unpack(join(volumesFolder(this.folder), place.name));
     }
-    await using scratch = await this.#importing.machine.vault.scratch(2 * bytes);
+    await using scratch = await this.#importing.machine.vault.scratch(bytes);
     await unpack(scratch.folder);
     await this.sealer.addVolume(place.name, scratch.folder);
   }

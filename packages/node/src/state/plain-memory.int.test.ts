@@ -59,7 +59,7 @@ describe.skipIf(process.getuid?.() !== 0)("memory for plain files", () => {
       isMade = true;
       return made;
     });
-    await new Promise(setImmediate);
+    await expect(memory.make("third", 300 * mebibyte, { waits: false })).rejects.toThrow("are free");
     expect(isMade).toBe(false);
     await first[Symbol.asyncDispose]();
     await (await second)[Symbol.asyncDispose]();
@@ -67,7 +67,7 @@ describe.skipIf(process.getuid?.() !== 0)("memory for plain files", () => {
 
   test("the Pod that writes may use more memory meanwhile, and the next process takes it back after a crash", async () => {
     await writeFile(limitFile(`${cgroup}/below`), String(64 * mebibyte));
-    await open().make("left", 32 * mebibyte, cgroup);
+    await open().make("left", 32 * mebibyte, { writer: cgroup });
     expect(await limitOf(`${cgroup}/below`)).toBeGreaterThanOrEqual(96 * mebibyte);
     const next = open();
     expect(await next.names()).toEqual(["left"]);

@@ -16,6 +16,12 @@ export interface PlainFolder extends AsyncDisposable {
   readonly folder: string;
 }
 
+interface FolderOptions {
+  readonly writer?: string;
+  /** Whether to wait while others use the memory. Default true. */
+  readonly waits?: boolean;
+}
+
 export interface PlainMemoryOptions {
   readonly layout: Pick<Layout, "runDir" | "cgroupParent">;
   readonly cgroups: Cgroups;
@@ -59,9 +65,9 @@ export class PlainMemory {
    * Makes a folder that has room for so many bytes. Waits while others use the memory; throws `QuotaExceeded` when there is not
    * enough even without them. With `writer`, a Pod's cgroup, the processes of that Pod may write the files.
    */
-  async make(name: string, bytes: number, writer?: string): Promise<PlainFolder> {
+  async make(name: string, bytes: number, { writer, waits = true }: FolderOptions = {}): Promise<PlainFolder> {
     const wanted = bytes + slackBytes;
-    await this.#reserve(wanted, writer !== undefined);
+    await this.#reserve(wanted, { isWrittenByPod: writer !== undefined, waits });
     let removal: Promise<void> | undefined;
     const remove = (): Promise<void> => {
       removal ??= this.remove(name).finally(() => this.#release(wanted));
@@ -100,11 +106,14 @@ export class PlainMemory {
     await raiseLimits(limits, bytes);
   }
 
-  async #reserve(bytes: number, isWrittenByPod: boolean): Promise<void> {
+  async #reserve(
+    bytes: number,
+    { isWrittenByPod, waits }: { readonly isWrittenByPod: boolean; readonly waits: boolean },
+  ): Promise<void> {
     for (;;) {
       const free = await this.#free(isWrittenByPod);
       if (bytes <= free) break;
-      if (this.#reserved === 0) {
+      if (this.#reserved === 0 || !waits) {
         const why = `encrypting or decrypting it needs ${bytes} bytes of memory, and ${Math.max(0, free)} are free`;
         throw new StateError("QuotaExceeded", `Cannot save or restore the image: ${why}`);
       }

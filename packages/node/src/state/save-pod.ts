@@ -79,11 +79,12 @@ async function writeSuspension(
   if (!isPaused) await prepareInside(effects, request);
   signal.throwIfAborted();
   const partial = await suspensions.begin(key);
+  // Before the pause, because this may wait for memory.
+  await using target = await machine.vault.begin(partial, () => memoryOf(machine, record));
   // Cut off first: what the Pod acknowledges afterwards could be lost, so nothing may reach it.
   await network.setLink(record.address, "down");
   await pausePod(machine, record);
   signal.throwIfAborted();
-  await using target = await machine.vault.begin(partial, await memoryOf(machine, record));
   await sandbox.checkpoints.save(sandbox.id, target.folder);
   await copyMemoryVolumes(layout, pod, partial, target);
   const [[sealed, files]] = await Promise.all([completed(partial, target), syncFiles(machine, record)]);

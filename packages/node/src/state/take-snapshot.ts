@@ -162,10 +162,12 @@ export async function resumePod(
   }
 }
 
-async function targetOf({ machine, record }: Capture, folder: string): Promise<CheckpointTarget> {
-  const memory = await memoryOf(machine, record);
+function targetOf({ machine, record }: Capture, folder: string): Promise<CheckpointTarget> {
   const { checkpoints } = runtimeNamed(machine, runtimeNameOf(record));
-  return machine.vault.begin(folder, checkpoints === undefined ? { ...memory, bytes: 0 } : memory);
+  return machine.vault.begin(folder, async () => {
+    const memory = await memoryOf(machine, record);
+    return checkpoints === undefined ? { ...memory, bytes: 0 } : memory;
+  });
 }
 
 async function emptyFolder(folder: string): Promise<void> {

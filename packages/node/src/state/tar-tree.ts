@@ -1,9 +1,18 @@
 import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { NodeError } from "../errors.ts";
 import { runCommand } from "../system/run-command.ts";
 import { startProgram } from "../system/start-program.ts";
 
 const extractWithinMs = 10 * 60_000;
+const extractOptions = [
+  "--xattrs",
+  "--xattrs-include=*",
+  "--acls",
+  "--numeric-owner",
+  "--same-owner",
+  "--same-permissions",
+];
 
 /** The content of a folder as a tar archive, with owners, attributes and links. Mounts below the folder are left out. */
 export async function* tarTree(folder: string): AsyncGenerator<Uint8Array> {
@@ -21,10 +30,21 @@ export async function* tarTree(folder: string): AsyncGenerator<Uint8Array> {
 /** Replaces the content of a folder by that of an archive of `tarTree`. */
 export async function untarTree(archive: string, folder: string): Promise<void> {
   await runCommand("find", [folder, "-xdev", "-mindepth", "1", "-delete"], { timeoutMs: extractWithinMs });
-  const options = ["--xattrs", "--xattrs-include=*", "--acls", "--numeric-owner", "--same-owner", "--same-permissions"];
-  await runCommand("tar", ["--extract", ...options, `--directory=${folder}`, `--file=${archive}`], {
+  await runCommand("tar", ["--extract", ...extractOptions, `--directory=${folder}`, `--file=${archive}`], {
     timeoutMs: extractWithinMs,
   });
+}
+
+/** Like `untarTree`, into an empty folder, with an archive that is not a file. */
+export async function untarStream(archive: AsyncIterable<Uint8Array>, folder: string): Promise<void> {
+  const args = ["--extract", ...extractOptions, `--directory=${folder}`, "--file=-"];
+  const { stdio, ended } = startProgram("tar", args, { stdio: ["pipe", "ignore", "pipe"] });
+  const [stdin, , stderr] = stdio;
+  const said = textOf(stderr);
+  if (stdin !== undefined) await pipeline(archive, stdin);
+  const { code } = await ended;
+  if (code !== 0)
+    throw new NodeError("NodeSetup", `Cannot unpack into "${folder}": ${(await said).trim() || `tar: ${code}`}`);
 }
 
 async function textOf(stream: Readable | undefined): Promise<string> {

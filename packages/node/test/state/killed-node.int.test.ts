@@ -1,11 +1,14 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { removeNode } from "../../src/create-node.ts";
+import { layoutOf } from "../../src/layout.ts";
+import { namesIn } from "../../src/system/folders.ts";
 import { cannotRun } from "../../src/testing/runtimes.ts";
 
 const script = `${import.meta.dirname}/save-process.ts`;
@@ -38,15 +41,25 @@ async function run(dataDir: string, mode: "save" | "resave" | "restore", kill?: 
   return { answers, counted };
 }
 
-async function withFolder(work: (dataDir: string) => Promise<void>): Promise<void> {
+async function withFolder(work: (dataDir: string) => Promise<void>, hasKey = false): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), "node-int-"));
   try {
+    if (hasKey) await giveKey(dataDir);
     await work(dataDir);
   } finally {
     await removeNode({ dataDir });
     await rm(dataDir, { recursive: true, force: true });
   }
 }
+
+async function giveKey(dataDir: string): Promise<void> {
+  const key = join(dataDir, "key");
+  await writeFile(key, randomBytes(32), { mode: 0o600 });
+  await writeFile(join(dataDir, "config.json"), JSON.stringify({ node: { stateKeyFiles: [key] } }));
+}
+
+/** The decrypted images that are in memory. */
+const plainFiles = (dataDir: string): Promise<string[]> => namesIn(join(layoutOf(dataDir).runDir, "plain"));
 
 const isWithoutGap = (numbers: readonly number[]): boolean => numbers.every((one, index) => one === index + 1);
 
@@ -81,4 +94,27 @@ describe.skipIf(cannotRun)("a node that is killed while it saves or restores a P
       expect(isWithoutGap([...saved.counted, ...restored.counted])).toBe(true);
     }),
   );
+
+  test.for([
+    { at: "do save", afterMs: 60 },
+    { at: "do save", afterMs: 200 },
+  ])("killed $afterMs ms after $at of an encrypted image, the next start leaves no plain file", (kill) =>
+    withFolder(async (dataDir) => {
+      await run(dataDir, "save", kill);
+      const { answers, counted } = await run(dataDir, "resave");
+      expect(answers).toEqual(["True", "True"]);
+      expect(isWithoutGap(counted)).toBe(true);
+      expect(await plainFiles(dataDir)).toEqual([]);
+    }, true),
+  );
+
+  test("killed while it restores an encrypted image, the next start restores it once and leaves no plain file", () =>
+    withFolder(async (dataDir) => {
+      const saved = await run(dataDir, "save");
+      await run(dataDir, "restore", { at: "do restore", afterMs: 200 });
+      const restored = await run(dataDir, "restore");
+      expect([...saved.answers, ...restored.answers]).toEqual(["True", "True"]);
+      expect(isWithoutGap([...saved.counted, ...restored.counted])).toBe(true);
+      expect(await plainFiles(dataDir)).toEqual([]);
+    }, true));
 });
