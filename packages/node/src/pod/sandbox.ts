@@ -50,12 +50,18 @@ export async function setUp(
 
 async function newRecord(effects: Effects, pod: Pod): Promise<PodRecord> {
   const { rules } = effects;
-  const { network, users, now } = effects.machine;
+  const { network, users, runtimes, now } = effects.machine;
   const { uid = "", namespace = "", name = "" } = pod.metadata ?? {};
   const sandbox = await controllingSandbox(effects.client, pod);
   const first = pod.spec?.containers[0]?.name;
   const runtime = runtimeOf(pod, { containers: {} }, rules.defaultRuntime);
   const keptFor = keptForSandbox(effects, pod, sandbox);
+  // Begun now, because it takes longer than saving a small Pod.
+  if (isToBeSaved(pod))
+    runtimes
+      .get(runtime)
+      ?.checkpoints?.build()
+      .catch(() => undefined);
   const image = wantedImage(pod);
   return {
     version: 1,

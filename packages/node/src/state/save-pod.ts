@@ -78,6 +78,9 @@ async function writeSuspension(
   const isPaused = request.again && (await sandbox.checkpoints.isPaused(sandbox.id));
   if (!isPaused) await prepareInside(effects, request);
   signal.throwIfAborted();
+  const about = describeImage(machine, pod, record);
+  // Awaited below. Until then nobody handles its failure.
+  about.catch(() => undefined);
   const partial = await suspensions.begin(key);
   // Before the pause, because this may wait for memory.
   await using target = await machine.vault.begin(partial, () => memoryOf(machine, record));
@@ -91,9 +94,8 @@ async function writeSuspension(
   const sizeBytes = sealed === undefined ? sizeOf(files) : sumOf(sealed);
   suspensions.admit({ ...use, bytes: sizeBytes });
   signal.throwIfAborted();
-  const about = await describeImage(machine, pod, record);
   const content = { files, sizeBytes, ...(sealed && { sealed }) };
-  await suspensions.commit(partial, { ...about, ...key, kind: "suspension", ...content });
+  await suspensions.commit(partial, { ...(await about), ...key, kind: "suspension", ...content });
   return sizeBytes;
 }
 
