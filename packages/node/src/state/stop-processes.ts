@@ -45,7 +45,7 @@ async function signalAll(
   signal: "STOP" | "CONT",
 ): Promise<void> {
   const checkpoints = runtimes.get(runtime)?.checkpoints;
-  await Promise.all(ids.map((id) => checkpoints?.signalAll(id, signal)));
+  if (checkpoints !== undefined) await Promise.all(ids.map((id) => checkpoints.signalAll(id, signal)));
 }
 
 /** sandboxd continues its processes after 30 seconds by itself. */
