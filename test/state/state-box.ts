@@ -178,7 +178,7 @@ export class StateBox implements AsyncDisposable {
   async shell(name: string, script: string, container = "main"): Promise<string> {
     const query = new URLSearchParams({ container, stdout: "true", stderr: "true" });
     for (const word of ["sh", "-c", script]) query.append("command", word);
-    const [code, said, complaint] = await this.#session(`pods/${name}/exec?${query}`);
+    const [code, said, complaint] = await this.#session(`pods/${name}/exec?${query.toString()}`);
     if (code !== 0) throw new Error(`"${script}" ended with ${code} in ${name}: ${said}${complaint}`);
     return said.trimEnd();
   }

@@ -11,11 +11,10 @@ const netns = `asl-${process.pid}`;
 const address = "10.213.7.9";
 
 describe.skipIf(cannotRun)("the links of a Pod", () => {
-  const marks = mkdtempSync(join(tmpdir(), "pod-links-"));
+  const runDir = mkdtempSync(join(tmpdir(), "pod-links-"));
   const open = (): PodLinks =>
     new PodLinks({
-      bridge,
-      marks,
+      layout: { bridge, runDir },
       gateway: "10.213.7.1",
       interfaceOf: () => `asv${process.pid}`,
       onAttaching: async () => undefined,
@@ -23,7 +22,7 @@ describe.skipIf(cannotRun)("the links of a Pod", () => {
     });
   afterAll(async () => {
     await tryIp([`link del ${bridge}`, `netns del ${netns}`]);
-    rmSync(marks, { recursive: true });
+    rmSync(runDir, { recursive: true });
   });
 
   test("links that a crash left without an address do not count as attached, and are replaced", async () => {

@@ -1,13 +1,12 @@
 import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { NodeError } from "../errors.ts";
+import type { Layout } from "../layout.ts";
 import { runIp, tryIp } from "./run-ip.ts";
 
 export interface PodLinksOptions {
-  readonly bridge: string;
-  /** A folder for marks of namespaces that are not complete. It must not survive a reboot, like the namespaces. */
-  readonly marks: string;
+  readonly layout: Pick<Layout, "bridge" | "runDir">;
   readonly gateway: string;
   readonly interfaceOf: (address: string) => string;
   readonly onAttaching: () => Promise<void>;
@@ -65,20 +64,22 @@ export class PodLinks {
     await rm(this.#mark(netns), { force: true });
   }
 
+  /** A file that exists while a namespace is not complete. Like the namespaces, it does not survive a reboot. */
   #mark(netns: string): string {
-    return join(this.#options.marks, netns);
+    return join(this.#options.layout.runDir, "attaching", netns);
   }
 
   async #attach(netns: string, address: string, options: AttachOptions): Promise<void> {
-    const { marks, onAttaching, onAttached } = this.#options;
+    const { onAttaching, onAttached } = this.#options;
     try {
-      await mkdir(marks, { recursive: true, mode: 0o700 });
-      await writeFile(this.#mark(netns), "");
+      const mark = this.#mark(netns);
+      await mkdir(dirname(mark), { recursive: true, mode: 0o700 });
+      await writeFile(mark, "");
       if (existsSync(pathOf(netns)) || this.#hasInterface(address)) await this.#detach(netns, address);
       await onAttaching();
       await options.make?.();
       await this.#link(netns, address, options);
-      await rm(this.#mark(netns));
+      await rm(mark);
     } finally {
       this.#attaching.delete(netns);
     }
@@ -94,12 +95,12 @@ export class PodLinks {
   }
 
   async #link(netns: string, address: string, { make, isDown = false }: AttachOptions): Promise<void> {
-    const { bridge, gateway, interfaceOf } = this.#options;
+    const { layout, gateway, interfaceOf } = this.#options;
     const name = interfaceOf(address);
     await runIp([
       ...(make === undefined ? [`netns add ${netns}`] : []),
       `link add ${name} type veth peer name eth0 address ${hardwareOf(address)} netns ${netns}`,
-      `link set ${name} master ${bridge} ${isDown ? "down" : "up"}`,
+      `link set ${name} master ${layout.bridge} ${isDown ? "down" : "up"}`,
     ]);
     await runIp(
       [

@@ -80,8 +80,7 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     `${firewall(place, content)}${unlimited === undefined ? namespaceMarks(place, content.policies) : ""}`;
   await guard(place, rulesText);
   const links = new PodLinks({
-    bridge: layout.bridge,
-    marks: join(layout.runDir, "attaching"),
+    layout,
     gateway: pool.gateway,
     interfaceOf,
     // Saved before the Pod can be reached at its address.
