@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { parseManifests, readManifests } from "./manifests.ts";
 
@@ -54,6 +55,21 @@ test("refuses YAML aliases that multiply, with a message of one line", () => {
   );
 });
 
-test("the error for a folder names it", () => {
-  expect(() => readManifests("/tmp")).toThrow('Cannot read "/tmp": it is a folder');
+test("the error for a folder names it", async () => {
+  await expect(readManifests("/tmp")).rejects.toThrow('Cannot read "/tmp": it is a folder');
+});
+
+test("standard input may come slowly, and is limited", async () => {
+  const slowly = async function* (): AsyncGenerator<Buffer> {
+    yield Buffer.from("apiVersion: v1\nkind: Pod\n");
+    await new Promise((resolve) => setImmediate(resolve));
+    yield Buffer.from("metadata: { name: slow }\n");
+  };
+  expect(await readManifests("-", Readable.from(slowly()))).toMatchObject([
+    { kind: "Pod", metadata: { name: "slow" } },
+  ]);
+  const endless = async function* (): AsyncGenerator<Buffer> {
+    for (;;) yield Buffer.alloc(1024 * 1024);
+  };
+  await expect(readManifests("-", Readable.from(endless()))).rejects.toThrow("it is larger than 16 MiB");
 });

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
+import type { Readable } from "node:stream";
 import { type Document, parseAllDocuments, type ScalarTag, type Tags } from "yaml";
 import { CommandError } from "../command-error.ts";
 
@@ -14,10 +15,23 @@ export interface Manifest {
 
 const maxBytes = 16 * 1024 * 1024;
 
-export function readManifests(file: string): Manifest[] {
-  const bytes = readFileSync(file === "-" ? 0 : fileNamed(file));
+/** Reads a file, or standard input if it is named "-". */
+export async function readManifests(file: string, stdin: Readable = process.stdin): Promise<Manifest[]> {
+  const bytes = file === "-" ? await readAll(stdin) : readFileSync(fileNamed(file));
   if (bytes.length > maxBytes) throw new CommandError(`Cannot read "${file}": it is larger than 16 MiB`);
   return parseManifests(bytes.toString("utf8"), file === "-" ? "standard input" : file);
+}
+
+/** Waits for a slow writer, which a synchronous read would not. Stops when there is too much. */
+async function readAll(stdin: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stdin as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > maxBytes) break;
+  }
+  return Buffer.concat(chunks);
 }
 
 /** Node's own error for reading a folder does not contain its name. */

@@ -5,7 +5,7 @@ import { type Manifest, readManifests } from "../client/manifests.ts";
 import { lastAppliedAnnotation, threeWayPatch } from "../client/three-way-patch.ts";
 
 export async function apply(options: GlobalOptions & { readonly filename: string }): Promise<void> {
-  const manifests = readManifests(options.filename);
+  const manifests = await readManifests(options.filename);
   await using connection = await connect(options);
   for (const manifest of manifests) {
     const resource = await resourceOfKind(connection.transport, manifest);

@@ -20,7 +20,7 @@ export async function deleteObjects(words: readonly string[], options: DeleteOpt
   if ((words.length === 0) === (options.filename === undefined)) {
     throw new CommandError("pass either objects to delete, as in sandbox/my-sandbox, or a file with -f");
   }
-  const manifests = options.filename === undefined ? [] : readManifests(options.filename);
+  const manifests = options.filename === undefined ? [] : await readManifests(options.filename);
   await using connection = await connect(options);
   const { client, transport, namespace } = connection;
   const targets: Target[] = [];
