@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { hostname } from "node:os";
+import { apiServerAddress } from "@agent-sandbox/api";
 import { requireMetering } from "@agent-sandbox/api/schema";
 import type { Method, PodSessions, PodStreams, RouterForward, Transport } from "@agent-sandbox/kube";
 import { ApiError } from "./api-error.ts";
@@ -355,5 +356,15 @@ function serverNames(host: string): string[] {
     "kubernetes.default.svc.cluster.local",
   ];
   const own = [hostname().toLowerCase()].filter((name) => /^[a-z0-9.-]+$/.test(name));
-  return [...new Set(["localhost", "127.0.0.1", "::1", ...own, ...inCluster, ...(isWildcard(host) ? [] : [host])])];
+  return [
+    ...new Set([
+      "localhost",
+      "127.0.0.1",
+      "::1",
+      apiServerAddress,
+      ...own,
+      ...inCluster,
+      ...(isWildcard(host) ? [] : [host]),
+    ]),
+  ];
 }

@@ -17,9 +17,10 @@ import { layoutOf } from "./layout.ts";
 import { type MachineOptions, openMachine } from "./machine-setup.ts";
 import { nodeMetrics } from "./metrics/node-metrics.ts";
 import type { DiskUsage } from "./metrics/pod-usage.ts";
+import { ApiGateway } from "./network/api-gateway.ts";
 import { EndpointWriter } from "./network/endpoint-writer.ts";
 import { NameServer } from "./network/name-server.ts";
-import { NetworkRules } from "./network/network-rules.ts";
+import { NetworkRules, type NetworkRulesOptions } from "./network/network-rules.ts";
 import { machineFacts } from "./node-object/machine-facts.ts";
 import { readRoom } from "./node-object/pressure.ts";
 import { Registration } from "./node-object/registration.ts";
@@ -99,10 +100,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   const controller = starting.use(
     new PodController({ machine, client, nodeName, hostAddress, run, dial, endSessions, log, workers }),
   );
-  const rules = starting.use(
-    new NetworkRules({ client, network: machine.network, layout: machine.layout, nodeName, log, events }),
-  );
-  starting.use(await NameServer.start({ address: machine.network.pool.gateway, names: rules, log }));
+  const rules = await startNetwork(starting, machine, { client, nodeName, events, log });
   starting.use(new Housekeeping({ client, machine, log }));
   starting.use(new DeletedSandboxes({ client, machine, log }));
   starting.use(new ClaimBinder({ client, machine, events, log }));
@@ -125,6 +123,21 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
     },
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** Starts what enforces the network rules, and the servers that Pods reach: the DNS server and the gateway to the API server. */
+async function startNetwork(
+  owner: AsyncDisposableStack,
+  { network, layout, apiServer }: Machine,
+  options: Pick<NetworkRulesOptions, "client" | "nodeName" | "events" | "log">,
+): Promise<NetworkRules> {
+  const { log } = options;
+  const address = network.pool.gateway;
+  const namespaceOf = (client: string): string | undefined => rules.namespaceOfApiClient(client);
+  const api = apiServer && owner.use(await ApiGateway.start({ address, apiServer, namespaceOf, log }));
+  const rules = owner.use(new NetworkRules({ ...options, network, layout, apiPort: api?.port }));
+  owner.use(await NameServer.start({ address, names: rules, log }));
+  return rules;
 }
 
 const nothing = (): void => undefined;

@@ -9,6 +9,7 @@ import { type ImageOptions, type Images, openImages } from "./image/open-images.
 import { IsolatedPulls } from "./image/pull-network.ts";
 import { sandboxdImage } from "./image/sandboxd-image.ts";
 import { type Layout, layoutOf, podPaths } from "./layout.ts";
+import type { ApiServerPlace } from "./network/api-access.ts";
 import { openPodNetwork } from "./network/pod-network.ts";
 import { boundingSet } from "./oci/capabilities.ts";
 import type { NodeCapacity } from "./oci/downward.ts";
@@ -59,6 +60,8 @@ export interface MachineOptions {
   readonly state?: Partial<StateLimits>;
   /** Files with keys for saved memory, in addition to those of the settings. The first key encrypts, all of them decrypt. */
   readonly stateKeyFiles?: readonly string[];
+  /** The API server, once it listens. Default: none, and Pods cannot use it. */
+  readonly apiServer?: () => ApiServerPlace | undefined;
   /** The Pod capacity in the Node object. Default 250. */
   readonly podCapacity?: number;
   /** The delays before containers restart. Default: the kubelet's 10 s to 5 min. */
@@ -143,6 +146,7 @@ export async function openMachine(
       allow: { privileged: false, hostPaths: [], hostUsers: false, ...settings.allow, ...options.allow },
       backoff: options.backoff ?? kubeletBackoff,
     },
+    apiServer: options.apiServer,
     podCapacity: options.podCapacity ?? settings.podCapacity ?? 250,
     capacity: await capacityOf(layout.dataDir),
     capabilities: boundingSet(await readFile("/proc/self/status", "utf8")),

@@ -25,5 +25,5 @@ export {
 } from "./owner-reference.ts";
 export { compareQuantities, parseQuantity, type Quantity } from "./quantity.ts";
 export { semanticEqual } from "./semantic-equal.ts";
-export { serviceRange } from "./service-range.ts";
+export { apiServerAddress, apiServerPort, serviceRange } from "./service-range.ts";
 export { compareTimes, formatMicroTime, formatNanoTime, formatTime, type Instant, parseTime } from "./time.ts";

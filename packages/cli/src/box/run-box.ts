@@ -7,6 +7,7 @@ import {
   accountIdentity,
   createApiServer,
   type Identity,
+  type Listening,
   nodeIdentity,
 } from "@agent-sandbox/apiserver";
 import { startControllers } from "@agent-sandbox/controllers";
@@ -92,6 +93,7 @@ async function startComponents(
 ): Promise<Box> {
   const nodeName = hostname().toLowerCase();
   let node: EmbeddedNode | undefined;
+  let listening: Listening | undefined;
   const podStreams = lateStreams(() => node?.podStreams);
   const started = Promise.withResolvers<Router>();
   const audit = auditLog === undefined ? undefined : { path: auditLog };
@@ -114,6 +116,7 @@ async function startComponents(
       nodeName,
       dataDir: paths.dataDir,
       sandboxd: sandboxdPath(),
+      apiServer: () => listening && { host: new URL(listening.url).hostname, ...listening },
       ...settings,
       logger: log,
     }),
@@ -128,7 +131,7 @@ async function startComponents(
     }),
   );
 
-  const listening = await server.listen(addresses.api);
+  listening = await server.listen(addresses.api);
   listening.writeKubeconfig(paths.kubeconfig);
   const router = starting.use(
     await startRouter({

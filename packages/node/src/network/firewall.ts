@@ -1,4 +1,5 @@
-import { serviceRange } from "@agent-sandbox/api";
+import { apiServerAddress, apiServerPort, serviceRange } from "@agent-sandbox/api";
+import { reachesApiServer } from "./api-access.ts";
 import { chainTexts } from "./firewall-chains.ts";
 import type { PodPolicy } from "./policy.ts";
 import { formatAddresses, type Range } from "./ranges.ts";
@@ -21,6 +22,8 @@ export interface FirewallContent {
   readonly serviceAddresses: readonly ServiceAddress[];
   /** Networks within `serviceRange` that the machine has routes to. Its own packets to them are not redirected. */
   readonly routed: readonly Range[];
+  /** The port of the machine that forwards to the API server. Undefined if Pods cannot reach it. */
+  readonly apiPort?: number | undefined;
 }
 
 /** Clouds serve a machine's credentials on this network. */
@@ -32,7 +35,8 @@ const translatedMark = "0x0a5b0000";
 /**
  * The whole firewall as one `nft` transaction. It replaces our own tables and neither reads nor changes others. Pods that
  * are not in the list, because they are new or deleted, can neither send nor receive. Root on the machine reaches every Pod,
- * as on a Kubernetes node, and other users reach none. A Pod reaches only the DNS server of the machine. The text contains
+ * as on a Kubernetes node, and other users reach none. A Pod reaches only the DNS server of the machine, and the API server if
+ * `reachesApiServer` says so. The text contains
  * only numbers and our own names, never text that a tenant wrote.
  */
 export function firewall(place: FirewallPlace, content: FirewallContent): string {
@@ -40,7 +44,7 @@ export function firewall(place: FirewallPlace, content: FirewallContent): string
   return `${replaced("inet", table)}
 table inet ${table} {
 ${podSets(content.policies)}
-${filterChains(place)}
+${filterChains(place, content)}
 ${translationChains(place, content)}
 }
 ${replaced("bridge", table)}
@@ -65,11 +69,12 @@ function podSets(policies: readonly PodPolicy[]): string {
     ...egress.chains,
     `  map ingress_of { type ipv4_addr : verdict; ${elements(ingress.verdicts)} }`,
     `  map egress_of { type ipv4_addr : verdict; ${elements(egress.verdicts)} }`,
+    `  set api_clients { type ipv4_addr; ${elements(policies.filter(reachesApiServer).map(({ address }) => address))} }`,
     `  set pods { type ipv4_addr; ${elements(policies.map(({ address }) => address))} }`,
   ].join("\n");
 }
 
-const filterChains = ({ bridge, gateway }: FirewallPlace): string => `  chain input {
+const filterChains = ({ bridge, gateway }: FirewallPlace, { apiPort }: FirewallContent): string => `  chain input {
     type filter hook input priority -5; policy accept;
     iifname != "${bridge}" accept
     icmp type redirect drop
@@ -77,7 +82,7 @@ const filterChains = ({ bridge, gateway }: FirewallPlace): string => `  chain in
     ip saddr != @pods drop
     ip daddr ${gateway} udp dport 53 accept
     ip daddr ${gateway} tcp dport 53 accept
-    drop
+${apiPort === undefined ? "" : `    ip saddr @api_clients ip daddr ${gateway} tcp dport ${apiPort} accept\n`}    drop
   }
   chain forward {
     type filter hook forward priority -5; policy accept;
@@ -97,8 +102,8 @@ const filterChains = ({ bridge, gateway }: FirewallPlace): string => `  chain in
   }`;
 
 const translationChains = (
-  { bridge, subnet }: FirewallPlace,
-  { serviceAddresses, routed }: FirewallContent,
+  { bridge, subnet, gateway }: FirewallPlace,
+  { serviceAddresses, routed, apiPort }: FirewallContent,
 ): string => `${serviceAddresses.map(redirectChain).join("\n")}
   map services { type ipv4_addr . inet_proto . inet_service : verdict; ${elements(serviceAddresses.map(redirectElement))} }
   chain marks {
@@ -107,7 +112,7 @@ const translationChains = (
   }
   chain prerouting {
     type nat hook prerouting priority -100; policy accept;
-    iifname "${bridge}" ip daddr . meta l4proto . th dport vmap @services
+${apiPort === undefined ? "" : `    iifname "${bridge}" ip saddr @api_clients ip daddr ${apiServerAddress} tcp dport ${apiServerPort} dnat ip to ${gateway}:${apiPort}\n`}    iifname "${bridge}" ip daddr . meta l4proto . th dport vmap @services
   }
   chain output {
     type nat hook output priority -100; policy accept;

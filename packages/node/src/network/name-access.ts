@@ -1,4 +1,5 @@
-import { serviceRange } from "@agent-sandbox/api";
+import { apiServerAddress, serviceRange } from "@agent-sandbox/api";
+import { reachesApiServer } from "./api-access.ts";
 import { type NameView, podsNamed } from "./names.ts";
 import type { Allowance, PodPolicy } from "./policy.ts";
 import { includes, type Range, rangeOf, without } from "./ranges.ts";
@@ -30,6 +31,7 @@ export function answerFor(from: string, name: string, access: NameAccess): NameA
   const asker = access.podsAt.get(from);
   const policy = access.policies.get(from);
   if (asker === undefined || policy === undefined) return "refused";
+  if (isApiServer(name) && reachesApiServer(policy)) return { addresses: [apiServerAddress] };
   const found = podsNamed(name, access);
   if (found === undefined) return isOwnReverse(name, access) ? { addresses: [] } : outside(policy, access);
   const { namespace, pods, address } = found;
@@ -37,6 +39,9 @@ export function answerFor(from: string, name: string, access: NameAccess): NameA
   if (address === undefined) return { addresses: visible.map((pod) => pod.address) };
   return { addresses: namespace === asker.namespace || visible.length > 0 ? [address] : [] };
 }
+
+const isApiServer = (name: string): boolean =>
+  name.toLowerCase().replace(/\.$/, "") === "kubernetes.default.svc.cluster.local";
 
 function outside(policy: PodPolicy, { subnet }: NameAccess): NameAnswer {
   return mayLeave(policy.egress, subnet) ? "ask-others" : "refused";

@@ -11,6 +11,7 @@ import {
 } from "@agent-sandbox/kube";
 import type { Layout } from "../layout.ts";
 import { namespaces, networkPolicies, pods, services } from "../resources.ts";
+import { reachesApiServer } from "./api-access.ts";
 import { enforceRules, withoutOf } from "./enforce-rules.ts";
 import type { FirewallContent } from "./firewall.ts";
 import { routedServiceAddresses } from "./machine-networks.ts";
@@ -29,6 +30,8 @@ export interface NetworkRulesOptions {
   readonly log: Logger;
   /** Records events for policies and Services that cannot be enforced as written. */
   readonly events: Pick<EventRecorder, "record">;
+  /** The port of the API server's gateway. Default: none, and Pods cannot reach the API server. */
+  readonly apiPort?: number | undefined;
   readonly scheduler?: Scheduler;
 }
 
@@ -105,6 +108,12 @@ export class NetworkRules implements AsyncDisposable {
   /** The namespace of the Pod at an address. */
   namespaceOf(address: string): string | undefined {
     return this.#access().podsAt.get(address)?.namespace;
+  }
+
+  /** The namespace of the Pod at an address, if the Pod may reach the API server. */
+  namespaceOfApiClient(address: string): string | undefined {
+    const policy = this.#policies.get(address);
+    return policy !== undefined && reachesApiServer(policy) ? policy.namespace : undefined;
   }
 
   /** Computed once and used for all queries until something changes. */
@@ -198,6 +207,7 @@ export class NetworkRules implements AsyncDisposable {
         policies: judged.policies,
         serviceAddresses: served.serviceAddresses,
         routed: routedServiceAddresses(place.bridge),
+        apiPort: this.#options.apiPort,
       },
       problems: [
         ...judged.problems.map(({ policy, text }) => ({ resource: networkPolicies, object: policy, text })),

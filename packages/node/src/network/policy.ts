@@ -10,6 +10,8 @@ export interface NetworkedPod {
   readonly address: string;
   /** Port numbers by port name. */
   readonly ports: ReadonlyMap<string, number>;
+  /** Whether the Pod asks for the token of its service account. */
+  readonly asksForAccount?: boolean;
 }
 
 export interface Cluster {
@@ -40,6 +42,8 @@ export interface PodPolicy {
   readonly namespace: string;
   readonly ingress: readonly Allowance[] | undefined;
   readonly egress: readonly Allowance[] | undefined;
+  /** See `reachesApiServer`. */
+  readonly asksForAccount?: boolean;
 }
 
 export interface PolicyView {
@@ -75,6 +79,7 @@ export function policiesOf(cluster: Cluster): PolicyView {
   const policies = cluster.pods.map((pod) => ({
     address: pod.address,
     namespace: pod.namespace,
+    ...(pod.asksForAccount === true && { asksForAccount: true }),
     ...(rulesOf.get(pod) ?? { ingress: nothing, egress: nothing }),
   }));
   return { policies, problems };

@@ -99,7 +99,7 @@ describe("serviceAddressesOf()", () => {
   test("limits the firewall rules of one namespace", () => {
     const ports = Array.from({ length: 1500 }, (_, at) => ({ port: at + 1, targetPort: 8080 }));
     const many = [1, 2, 3].map((at) =>
-      service(`10.96.0.${at}`, { ports }, { name: `s${at}`, creationTimestamp: `2026-01-0${at}T00:00:00Z` }),
+      service(`10.96.2.${at}`, { ports }, { name: `s${at}`, creationTimestamp: `2026-01-0${at}T00:00:00Z` }),
     );
     const other = service("10.96.1.1", {}, { namespace: "b", creationTimestamp: "2026-01-09T00:00:00Z" });
     const view = serviceAddressesOf([...many, other], [pod], "10.200.0.0/20");

@@ -1,4 +1,4 @@
-import { type Service, serviceRange } from "@agent-sandbox/api";
+import { apiServerAddress, type Service, serviceRange } from "@agent-sandbox/api";
 import { selects } from "./label-selector.ts";
 import type { NetworkedPod, PortRanges } from "./policy.ts";
 import { isPort, protocols } from "./policy-ports.ts";
@@ -93,6 +93,9 @@ function problemOf(address: string, { podSubnet, owner, cost }: Claim): string |
   }
   if (podSubnet === undefined || overlap(podSubnet, { base: value, prefix: 32 })) {
     return `The cluster IP "${address}" is in the Pod network: nothing is redirected`;
+  }
+  if (address === apiServerAddress) {
+    return `The cluster IP "${address}" is the address of the API server: nothing is redirected`;
   }
   if (owner !== undefined) return `The cluster IP "${address}" belongs to an older Service: nothing is redirected`;
   if (cost > mostRules) {

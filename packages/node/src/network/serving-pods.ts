@@ -1,5 +1,6 @@
 import type { Pod } from "@agent-sandbox/api";
 import { hostnameOf } from "../oci/environment.ts";
+import { asksForAccount } from "./api-access.ts";
 import { isPort } from "./policy-ports.ts";
 import type { ServingPod } from "./services.ts";
 
@@ -19,6 +20,7 @@ export function servingPods(pods: Iterable<Pod>, addressOf: (uid: string) => str
       ready: status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true,
       hostname: hostnameOf(pod),
       subdomain: spec?.subdomain ?? "",
+      ...(asksForAccount(pod) && { asksForAccount: true }),
     });
   }
   return found;

@@ -155,3 +155,15 @@ describe("hostnameOf()", () => {
     expect(hostnameOf({ metadata, spec })).toBe(expected);
   });
 });
+
+test("variables for the API server can be overridden by the container", () => {
+  const container: Container = { name: "c", image: "i", env: [{ name: "KUBERNETES_SERVICE_PORT", value: "1" }] };
+  const sources = { configMap: () => undefined, secret: () => undefined };
+  const input = { pod: { metadata: { name: "p" } }, container, image: new Map(), facts: {} as never, sources };
+  const environment = environmentFor({ ...input, hasApiAccess: true });
+  expect([environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT")]).toEqual([
+    "10.96.0.1",
+    "1",
+  ]);
+  expect(environmentFor(input).has("KUBERNETES_SERVICE_HOST")).toBe(false);
+});

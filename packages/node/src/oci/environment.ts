@@ -1,4 +1,4 @@
-import type { Container, Pod } from "@agent-sandbox/api";
+import { apiServerAddress, apiServerPort, type Container, type Pod } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
 import { type Content, configMapContent, secretContent } from "../volume/object-content.ts";
 import type { SourceSnapshot } from "../volume/sources.ts";
@@ -12,14 +12,24 @@ export interface EnvironmentInput {
   readonly image: Environment;
   readonly facts: DownwardFacts;
   readonly sources: Pick<SourceSnapshot, "configMap" | "secret">;
+  /** Whether clients of the API server in the container should find it. Default: false. */
+  readonly hasApiAccess?: boolean;
 }
 
 type EnvVar = NonNullable<Container["env"]>[number];
 
+/** The variables by which client libraries find the API server from inside a cluster. */
+const apiVariables: readonly (readonly [string, string])[] = [
+  ["KUBERNETES_SERVICE_HOST", apiServerAddress],
+  ["KUBERNETES_SERVICE_PORT", String(apiServerPort)],
+  ["KUBERNETES_SERVICE_PORT_HTTPS", String(apiServerPort)],
+];
+
 /** The image's variables, then those of `envFrom`, then `env` in order. A value may refer to earlier variables. */
 export function environmentFor(input: EnvironmentInput): Environment {
   const { pod, container, image } = input;
-  const environment = new Map([...image, ["HOSTNAME", hostnameOf(pod)], ...fromObjects(input)]);
+  const known = input.hasApiAccess === true ? apiVariables : [];
+  const environment = new Map([...image, ...known, ["HOSTNAME", hostnameOf(pod)], ...fromObjects(input)]);
   for (const variable of container.env ?? []) {
     const value =
       variable.valueFrom === undefined ? expand(variable.value ?? "", environment) : lookUp(variable, input);

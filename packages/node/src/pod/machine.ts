@@ -2,6 +2,7 @@ import type { Budget } from "../budget.ts";
 import { NodeError } from "../errors.ts";
 import type { Images } from "../image/open-images.ts";
 import type { Layout } from "../layout.ts";
+import type { ApiServerPlace } from "../network/api-access.ts";
 import type { PodNetwork } from "../network/pod-network.ts";
 import type { NodeCapacity } from "../oci/downward.ts";
 import type { ResourceBounds, ResourceDefaults } from "../oci/resources.ts";
@@ -54,6 +55,8 @@ export interface Machine {
   readonly rules: NodeRules;
   readonly capacity: NodeCapacity;
   readonly podCapacity: number;
+  /** The API server, once it listens. Undefined if Pods cannot use it. */
+  readonly apiServer: (() => ApiServerPlace | undefined) | undefined;
   /** The bounding set of this process. A container gets no capability outside it. */
   readonly capabilities: readonly string[];
   /** Changes with each boot of the machine. */

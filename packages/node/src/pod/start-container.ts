@@ -11,6 +11,7 @@ import type { ContainerRole, OciRuntime } from "../runtime/oci-runtime.ts";
 import { identityMounts } from "../state/identity.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import type { OpenUsers } from "../users/pod-users.ts";
+import { apiAccessVolume, hasApiAccess, withApiAccess } from "../volume/api-access.ts";
 import { volumeMounts } from "../volume/volume-mounts.ts";
 import { keptForOf } from "./controlling-sandbox.ts";
 import {
@@ -193,7 +194,9 @@ async function contentOf(
     image: image.config.environment,
     facts,
     sources: sources.snapshot(pod),
+    hasApiAccess: hasApiAccess(pod, machine),
   });
+  const mounted = volumes[apiAccessVolume] === undefined ? container : withApiAccess(container);
   const user = userOf(pod, container, image.config.user, await readAccounts(paths.rootfs));
   const { netnsPath } = podPaths(machine.layout, record.uid);
   const namespaces = await namespacesFor(pod, record, member, netnsPath);
@@ -207,7 +210,7 @@ async function contentOf(
       : namespaces,
     resources: resourcesFor(container, machine.defaults, machine.bounds),
     mounts: [
-      ...(await volumeMounts({ container, volumes, environment, subPaths: paths.subPaths, users })),
+      ...(await volumeMounts({ container: mounted, volumes, environment, subPaths: paths.subPaths, users })),
       await messageMount(container.terminationMessagePath, messagePath(paths, kept.attempt)),
       ...(await identityMounts(machine, pod, record, container)),
     ],

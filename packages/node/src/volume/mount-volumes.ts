@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { messageOf, NodeError } from "../errors.ts";
 import { podPaths } from "../layout.ts";
 import type { VolumePlace } from "../pod/record.ts";
+import { apiAccessVolume, hasApiAccess, mountApiAccess } from "./api-access.ts";
 import { giveToGroup } from "./group-ownership.ts";
 import { kindOf } from "./kinds.ts";
 import type { VolumeContext } from "./volume-kind.ts";
@@ -31,6 +32,11 @@ export async function mountVolumes(uid: string, context: Omit<VolumeContext, "fo
       const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(error)}`;
       throw new NodeError(reason, message, { cause: error });
     }
+  }
+  if (hasApiAccess(pod, machine)) {
+    const { refreshAt, ...place } = await mountApiAccess({ ...context, folder: join(root, apiAccessVolume) });
+    if (refreshAt !== undefined) times.push(refreshAt);
+    volumes[apiAccessVolume] = place;
   }
   return { volumes, ...(times.length > 0 && { refreshVolumesAt: Math.min(...times) }) };
 }

@@ -1,7 +1,7 @@
-import { serviceRange } from "@agent-sandbox/api";
+import { apiServerAddress, serviceRange } from "@agent-sandbox/api";
 import { type ApiObject, objectsAt, stringAt, valueAt } from "../../api-object.ts";
 
-/** The first half of every address in `serviceRange`. The first and the last address of the range are never allocated. */
+/** The first half of every address in `serviceRange`. The first two and the last address of the range are never allocated. */
 const network = serviceRange.replace(/0\.0\/16$/, "");
 const addresses = 2 ** 16;
 const ports = { first: 30_000, count: 2768 };
@@ -21,8 +21,8 @@ export class ServiceAddresses {
   address(): string | undefined {
     const taken = this.#clusterIPs();
     return this.#pick(
-      addresses - 2,
-      (at) => addressAt(at + 1),
+      addresses - 3,
+      (at) => addressAt(at + 2),
       (address) => taken.has(address),
     );
   }
@@ -30,7 +30,9 @@ export class ServiceAddresses {
   /** Why a Service cannot have a requested IPv4 address, in the words of kube-apiserver. */
   addressProblem(address: string): string | undefined {
     if (!isServiceAddress(address)) return "the provided network does not match the current range";
-    return this.#clusterIPs().has(address) ? "provided IP is already allocated" : undefined;
+    return address === apiServerAddress || this.#clusterIPs().has(address)
+      ? "provided IP is already allocated"
+      : undefined;
   }
 
   #clusterIPs(): Set<string | undefined> {
