@@ -28,6 +28,8 @@ export interface ImageMeta {
   readonly specHash: string;
   /** Whether the containers have the folder with the sandbox's identity. */
   readonly identity: boolean;
+  /** Whether no process but sandboxd runs in the image, so that a fork gets its identity first. */
+  readonly isStopped?: boolean;
   /** The containers of the Pod's record. Those without `ended` are part of the saved sandbox. */
   readonly containers: Readonly<Record<string, ContainerRecord>>;
   readonly files: FileSums;

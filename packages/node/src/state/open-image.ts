@@ -22,7 +22,7 @@ import { verifyFiles } from "./verify-image.ts";
 export interface UsableImage extends Pick<StoredImage, "folder"> {
   /** The files for the runtime. */
   readonly checkpoint: OpenCheckpoint;
-  readonly meta: Pick<ImageMeta, "containers" | "identity">;
+  readonly meta: Pick<ImageMeta, "containers" | "identity" | "isStopped">;
   /** Resolves when the files of the image have been read and are intact. No container is restored before. */
   readonly verified: Promise<void>;
   /** The name of the SandboxSnapshot that the image belongs to. */

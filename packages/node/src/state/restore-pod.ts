@@ -16,9 +16,9 @@ import { startContainer } from "../pod/start-container.ts";
 import { findMonitors } from "../runtime/monitor.ts";
 import { moveVolumesOut } from "./empty-dirs.ts";
 import { later, openImage, orderOf, type UsableImage } from "./open-image.ts";
-import { runHooks } from "./sandboxd-lifecycle.ts";
+import { type LifecycleEvent, runHooks } from "./sandboxd-lifecycle.ts";
 import { StateError } from "./state-error.ts";
-import { containersToStop, continueProcesses } from "./stop-processes.ts";
+import { containersToStop, continueProcesses, stopProcesses } from "./stop-processes.ts";
 
 /**
  * Restores the containers of a Pod from its image instead of starting them. When this is not possible, the record says why, and
@@ -75,10 +75,14 @@ export async function removeContinued({
 /** Lets the sandbox refresh its identity and run its hook. The Pod is not ready before that. */
 async function tellInside(effects: Effects, pod: Pod, record: PodRecord, image: UsableImage): Promise<void> {
   const { client, recordEvent, machine } = effects;
-  const event = image.snapshot === undefined ? "after-resume" : "after-fork";
-  await runHooks({ client, pod, address: record.address, event }, recordEvent);
-  if (image.snapshot === undefined) return;
-  await continueProcesses(machine, containersToStop(machine, pod, await recordOf(machine, record)));
+  const tell = (event: LifecycleEvent): Promise<void> =>
+    runHooks({ client, pod, address: record.address, event }, recordEvent);
+  if (image.snapshot === undefined) return tell("after-resume");
+  const others = containersToStop(machine, pod, await recordOf(machine, record));
+  // A Sandbox that was suspended when the snapshot was taken had been saved while its processes ran. They are stopped now.
+  if (image.meta.isStopped !== true) await Promise.all([tell("before-snapshot"), stopProcesses(machine, others)]);
+  await tell("after-fork");
+  await continueProcesses(machine, others);
 }
 
 /** Records the containers of the image in the Pod's record: restarts, exit codes and hooks are those of the saved Pod. */

@@ -213,6 +213,7 @@ async function describe(folder: string, capture: Capture, sealed: SealedFiles | 
     kind: "snapshot",
     sandboxUid: sandbox.metadata.uid ?? "",
     epoch: epochOf(sandbox),
+    isStopped: true,
     files,
     ...(sealed && { sealed }),
     sizeBytes: sealed === undefined ? sizeOf(files) : sumOf(sealed),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cannotRun } from "../../src/testing/runtimes.ts";
 import { openTestBox, soon, type TestBox } from "../../src/testing/test-box.ts";
-import { answerOf } from "./saved-pods.ts";
+import { answerOf, makeSandbox } from "./saved-pods.ts";
 import { bareSandbox, failureOf, takeSnapshot } from "./snapshots.ts";
 
 /** Answers lifecycle events as sandboxd does. Its hook takes a second. If told to, it cannot stop a process. */
@@ -65,6 +65,21 @@ describe.skipIf(cannotRun)("forks of a Pod with sandboxd and another container",
     // Each process may have looked for the file right before it was stopped.
     expect((await said("fork")).filter((line) => line === "old").length).toBeLessThanOrEqual(2);
     expect(await said("source")).not.toContain("renewed");
+  });
+
+  test("processes of a fork stop before its hook runs if the source was suspended", async () => {
+    const source = await makeSandbox(box, "sleeper", spec);
+    await source.start();
+    expect(answerOf(await source.save(), "agents.x-k8s.io/Saved")).toBe("True");
+    await source.remove();
+    const snapshot = await takeSnapshot(box, "asleep", "sleeper");
+    expect(failureOf(snapshot)).toBeUndefined();
+    const fork = await bareSandbox(box, "late", { spec, restoreFrom: { snapshotRef: { name: "asleep" } } });
+    expect(answerOf(await fork.restore(snapshot.metadata.uid ?? ""), "PodRestored")).toBe("True");
+    const events = (await box.log("late", "main")).matchAll(/POST \/v1\/lifecycle\/(\S+)/g);
+    expect([...events].map(([, event]) => event)).toEqual(["before-snapshot", "after-fork"]);
+    await expect.poll(() => said("late"), soon).toContain("renewed");
+    await box.remove("late");
   });
 
   test("there is no snapshot if a process cannot be stopped, and the source continues", async () => {
