@@ -48,9 +48,9 @@ export function podOf(command: readonly string[], more: object = {}): SandboxSpe
   return { spec: { terminationGracePeriodSeconds: 1, containers: [container] } } as SandboxSpec["podTemplate"];
 }
 
-/** Waits until nothing is missing any more. Throws what is missing after a minute. */
-async function until(missing: () => Promise<string | undefined>): Promise<void> {
-  const deadline = Date.now() + soon.timeout;
+/** Waits until nothing is missing any more. Throws what is missing after that time. */
+async function until(missing: () => Promise<string | undefined>, timeoutMs: number = soon.timeout): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
     const found = await missing();
     if (found === undefined) return;
@@ -118,15 +118,22 @@ export class StateBox implements AsyncDisposable {
   }
 
   /** Waits until a condition is True. A failure shows what it was instead. */
-  async until(name: string, type: string, resource?: Resource<WithConditions>): Promise<void> {
+  async until(
+    name: string,
+    type: string,
+    resource: Resource<WithConditions> = sandboxes,
+    timeoutMs?: number,
+  ): Promise<void> {
     await until(async () => {
       const found = await this.condition(name, type, resource);
       return found?.status === "True" ? undefined : `${name} is not ${type}: ${found?.reason}: ${found?.message}`;
-    });
+    }, timeoutMs);
   }
 
   async ready(...names: string[]): Promise<void> {
-    await Promise.all(names.map((name) => this.until(name, "Ready")));
+    // Many Sandboxes that start together wait for each other.
+    const timeoutMs = soon.timeout + 3000 * names.length;
+    await Promise.all(names.map((name) => this.until(name, "Ready", sandboxes, timeoutMs)));
   }
 
   /** Creates a Sandbox and waits until it is ready. */

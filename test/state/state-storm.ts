@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { findCondition, type Sandbox, sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
+import { findCondition, type Sandbox, type SandboxSpec, sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
 import { isReason } from "@agent-sandbox/kube";
 import type { StateBox } from "./state-box.ts";
 import { namespace } from "./state-box.ts";
@@ -45,11 +45,15 @@ export class StateStorm {
 
   /** Starts Sandboxes and waits until they run. Then each begins its life. */
   async begin(count: number, seed: number): Promise<void> {
-    const names = Array.from({ length: count }, (_, index) => `storm-${index}`);
-    await Promise.all(names.map((name) => this.#box.run(name, { podTemplate: witnessPod })));
-    for (const [index, name] of names.entries()) {
-      const first = await this.#ask(name, "tell");
-      this.#lives.push(new Life(this, name, first).live(randomFrom(seed + index)));
+    const begun = Array.from({ length: count }, async (_, index) => {
+      const name = `storm-${index}`;
+      // One in four has sandboxd, which is told about each suspension, resume and fork.
+      const spec = { podTemplate: witnessPod, ...(index % 4 === 0 && { runtime: "Injected" as const }) };
+      await this.#box.run(name, spec);
+      return new Life(this, { name, spec, known: await this.#ask(name, "tell") });
+    });
+    for (const [index, life] of (await Promise.all(begun)).entries()) {
+      this.#lives.push(life.live(randomFrom(seed + index)));
     }
     // A failure must not be unhandled until `end` is called.
     for (const life of this.#lives) life.catch(() => undefined);
@@ -172,16 +176,18 @@ const ignore =
 class Life {
   readonly #storm: StateStorm;
   readonly #name: string;
+  readonly #spec: Partial<SandboxSpec>;
   readonly #identity: string;
   #count: number;
   #epoch = 0;
   #snapshots = 0;
 
-  constructor(storm: StateStorm, name: string, { identity, count }: Known) {
+  constructor(storm: StateStorm, { name, spec, known }: { name: string; spec: Partial<SandboxSpec>; known: Known }) {
     this.#storm = storm;
     this.#name = name;
-    this.#identity = identity;
-    this.#count = count;
+    this.#spec = spec;
+    this.#identity = known.identity;
+    this.#count = known.count;
   }
 
   async live(random: () => number): Promise<void> {
@@ -234,7 +240,7 @@ class Life {
   async #fork(): Promise<void> {
     const snapshot = await this.#snapshot();
     const name = `${snapshot}-fork`;
-    await this.#storm.create(name, { podTemplate: witnessPod, restoreFrom: { snapshotRef: { name: snapshot } } });
+    await this.#storm.create(name, { ...this.#spec, restoreFrom: { snapshotRef: { name: snapshot } } });
     const known = await this.#storm.ask(name);
     this.#check({ ...known, epoch: known.epoch - 1 });
     await this.#storm.delete(name);
