@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -50,7 +51,6 @@ export class ImageVault {
   readonly #plain: PlainMemory;
   /** By the names of the folders in memory. Pods that are restored from one image at the same time share one copy. */
   readonly #opened = new Map<string, Opened>();
-  #saves = 0;
 
   constructor(keys: StateKeys, plain: PlainMemory) {
     this.keys = keys;
@@ -68,7 +68,7 @@ export class ImageVault {
       return { folder: checkpointFolder(image), seal: nothing, [Symbol.asyncDispose]: nothing };
     }
     const { bytes, cgroup } = await memory();
-    const plain = await this.#plain.make(`${savePrefix}${this.#saves++}`, bytes, { writer: cgroup });
+    const plain = await this.#plain.make(`save-${randomUUID()}`, bytes, { writer: cgroup });
     return sealing(plain, image, key);
   }
 
@@ -98,7 +98,7 @@ export class ImageVault {
    * because the caller may hold some already.
    */
   scratch(bytes: number): Promise<PlainFolder> {
-    return this.#plain.make(`${savePrefix}${this.#saves++}`, filesPerArchive * bytes, { waits: false });
+    return this.#plain.make(`save-${randomUUID()}`, filesPerArchive * bytes, { waits: false });
   }
 
   /** What the `meta.json` of an image contains. */
@@ -144,10 +144,10 @@ export class ImageVault {
    * they are finished: the runtime may be about to read them.
    */
   async sweep(records: Iterable<PodRecord | undefined>): Promise<void> {
+    await this.#plain.restoreLeft();
     const wanted = new Set([...records].flatMap((record) => interruptedImage(record) ?? []));
-    for (const name of await this.#plain.names()) {
-      const isUsed = this.#opened.has(name) || (name.startsWith(savePrefix) && this.#saves > 0);
-      if (!isUsed && !wanted.has(name)) await this.#plain.remove(name);
+    for (const name of await this.#plain.unused()) {
+      if (!this.#opened.has(name) && !wanted.has(name)) await this.#plain.remove(name);
     }
   }
 
@@ -182,7 +182,6 @@ export class ImageVault {
   }
 }
 
-const savePrefix = "save-";
 /** A file of one byte takes 1 KiB in an archive and 4 KiB in memory. */
 const filesPerArchive = 4;
 

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { hasCode } from "../errors.ts";
 import { type Cgroups, childCgroups } from "../system/cgroups.ts";
 
 /** A limit of a cgroup, as it was before. */
@@ -38,7 +39,16 @@ export async function raiseLimits(limits: readonly FormerLimit[], bytes: number)
   for (const { file, value } of limits) await writeFile(file, String(Number(value) + bytes));
 }
 
-/** A cgroup that is gone has no limits to restore. */
-export async function restoreLimits(limits: readonly FormerLimit[]): Promise<void> {
-  for (const { file, value } of limits.toReversed()) await writeFile(file, value).catch(() => undefined);
+/**
+ * Returns the limits that could not be restored: version 1 refuses a limit below what the cgroup uses. A cgroup that is gone has no
+ * limits.
+ */
+export async function restoreLimits(limits: readonly FormerLimit[]): Promise<readonly FormerLimit[]> {
+  const left: FormerLimit[] = [];
+  for (const limit of limits.toReversed()) {
+    await writeFile(limit.file, limit.value).catch((error: unknown) => {
+      if (!hasCode(error, "ENOENT", "ENODEV")) left.unshift(limit);
+    });
+  }
+  return left;
 }

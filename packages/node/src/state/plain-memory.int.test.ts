@@ -1,4 +1,6 @@
-import { mkdir, mkdtemp, readFile, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, readFile, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -45,7 +47,7 @@ describe.skipIf(process.getuid?.() !== 0)("memory for plain files", () => {
     expect((await stat(plain.folder)).mode & 0o777).toBe(0o700);
     await expect(writeFile(join(plain.folder, "large"), Buffer.alloc(16 * mebibyte))).rejects.toThrow("ENOSPC");
     await plain[Symbol.asyncDispose]();
-    expect(await memory.names()).toEqual([]);
+    expect(await readdir(join(runDir, "plain"))).toEqual([]);
     expect(await mountsUnder(runDir)).toEqual([]);
   });
 
@@ -70,9 +72,33 @@ describe.skipIf(process.getuid?.() !== 0)("memory for plain files", () => {
     await open().make("left", 32 * mebibyte, { writer: cgroup });
     expect(await limitOf(`${cgroup}/below`)).toBeGreaterThanOrEqual(96 * mebibyte);
     const next = open();
-    expect(await next.names()).toEqual(["left"]);
+    expect(await next.unused()).toEqual(["left"]);
     await next.remove("left");
     expect(await limitOf(`${cgroup}/below`)).toBe(64 * mebibyte);
     expect(await mountsUnder(runDir)).toEqual([]);
+  });
+
+  test("a Pod that uses more than its limit gets no higher one until its limit is restored", async () => {
+    const below = `${cgroup}/below`;
+    await writeFile(limitFile(below), String(32 * mebibyte));
+    const memory = open();
+    const plain = await memory.make("left", 96 * mebibyte, { writer: cgroup });
+    const program = "import sys; x = bytearray(64 * 2**20); print(1, flush=True); sys.stdin.read()";
+    const enter = `echo $$ > ${cgroups.controllerFolder("memory", below)}/cgroup.procs; exec python3 -c '${program}'`;
+    const pod = spawn("sh", ["-c", enter], { stdio: ["pipe", "pipe", "inherit"] });
+    await once(pod.stdout, "data");
+    const ended = once(pod, "close");
+    await plain[Symbol.asyncDispose]();
+    // Version 1 refuses a limit below the usage. Version 2 accepts it, and ends the process.
+    const isStillHigh = (await limitOf(below)) > 32 * mebibyte;
+    expect(isStillHigh).toBe(cgroups.version === 1);
+    const again = memory.make("again", mebibyte, { writer: cgroup }).catch((error: unknown) => error);
+    const refusal = { reason: "QuotaExceeded", message: expect.stringContaining("more than its limit") };
+    expect(await again).toMatchObject(isStillHigh ? refusal : { folder: memory.pathOf("again") });
+    pod.stdin.end();
+    await ended;
+    expect(await memory.restoreLeft()).toEqual([]);
+    await memory.remove("again");
+    expect(await limitOf(below)).toBe(32 * mebibyte);
   });
 });

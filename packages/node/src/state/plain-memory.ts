@@ -44,6 +44,7 @@ const marginBytes = Math.min(512 * 2 ** 20, totalmem() / 16);
 export class PlainMemory {
   readonly #options: PlainMemoryOptions;
   readonly #root: string;
+  readonly #used = new Set<string>();
   #reserved = 0;
   #waiting: (() => void)[] = [];
 
@@ -57,8 +58,9 @@ export class PlainMemory {
     return join(this.#root, name);
   }
 
-  async names(): Promise<string[]> {
-    return (await namesIn(this.#root)).filter((name) => !name.endsWith(limitsSuffix));
+  /** The names of folders that this process does not use: an earlier one has left them. */
+  async unused(): Promise<string[]> {
+    return (await namesIn(this.#root)).filter((name) => !name.endsWith(limitsSuffix) && !this.#used.has(name));
   }
 
   /**
@@ -70,9 +72,13 @@ export class PlainMemory {
     await this.#reserve(wanted, { isWrittenByPod: writer !== undefined, waits });
     let removal: Promise<void> | undefined;
     const remove = (): Promise<void> => {
-      removal ??= this.remove(name).finally(() => this.#release(wanted));
+      removal ??= this.remove(name).finally(() => {
+        this.#used.delete(name);
+        this.#release(wanted);
+      });
       return removal;
     };
+    this.#used.add(name);
     try {
       await this.remove(name);
       const folder = this.pathOf(name);
@@ -94,14 +100,40 @@ export class PlainMemory {
     if (mounts.length > 0) await rm(folder, { recursive: true, force: true }).catch(() => undefined);
     await unmount(mounts);
     await rm(folder, { recursive: true, force: true });
-    const file = `${folder}${limitsSuffix}`;
-    await restoreLimits(((await readJson(file).catch(() => [])) ?? []) as FormerLimit[]);
-    await rm(file, { force: true });
+    await this.#restore(name);
+  }
+
+  /**
+   * Tries again to restore limits of Pods that used more than their limit when their files were removed. Returns those that still
+   * cannot be restored.
+   */
+  async restoreLeft(): Promise<readonly FormerLimit[]> {
+    const names = await namesIn(this.#root);
+    const left = names
+      .filter((name) => name.endsWith(limitsSuffix))
+      .map((name) => name.slice(0, -limitsSuffix.length))
+      .filter((name) => !names.includes(name));
+    return (await Promise.all(left.map((name) => this.#restore(name)))).flat();
+  }
+
+  async #restore(name: string): Promise<readonly FormerLimit[]> {
+    const file = `${this.pathOf(name)}${limitsSuffix}`;
+    const before = (await readJson(file).catch(() => undefined)) as readonly FormerLimit[] | undefined;
+    if (before === undefined) return [];
+    const left = await restoreLimits(before);
+    if (left.length > 0) await writeJson(file, left);
+    else await rm(file, { force: true });
+    return left;
   }
 
   /** Raises the limits of a Pod. What they were is written down first, for the next start. */
   async #allow(name: string, cgroup: string, bytes: number): Promise<void> {
+    // Otherwise each save could raise the limits further.
+    const left = new Set((await this.restoreLeft()).map(({ file }) => file));
     const limits = await memoryLimits(this.#options.cgroups, cgroup);
+    if (limits.some(({ file }) => left.has(file))) {
+      throw new StateError("QuotaExceeded", "Cannot save the memory of the Pod: it uses more than its limit");
+    }
     await writeJson(`${this.pathOf(name)}${limitsSuffix}`, limits);
     await raiseLimits(limits, bytes);
   }

@@ -115,23 +115,29 @@ interface Chunk {
 
 /** Cuts a stream into chunks of one size. The last one may be shorter; an empty stream has one empty chunk. */
 async function* chunksOf(content: AsyncIterable<Uint8Array>, chunkBytes: number): AsyncGenerator<Chunk> {
-  let chunk = new Uint8Array(chunkBytes);
+  let parts: Uint8Array[] = [];
   let filled = 0;
   let index = 0;
   for await (const part of content) {
     for (let used = 0; used < part.length; ) {
       // A full chunk waits for the next byte, because only then it is not the last one.
       if (filled === chunkBytes) {
-        yield { chunk, index, isLast: false };
-        [chunk, filled, index] = [new Uint8Array(chunkBytes), 0, index + 1];
+        yield { chunk: joined(parts), index, isLast: false };
+        [parts, filled, index] = [[], 0, index + 1];
       }
       const taken = part.subarray(used, used + chunkBytes - filled);
-      chunk.set(taken, filled);
+      parts.push(taken);
       filled += taken.length;
       used += taken.length;
     }
   }
-  yield { chunk: chunk.subarray(0, filled), index, isLast: true };
+  yield { chunk: joined(parts), index, isLast: true };
+}
+
+/** Files are read in parts of a chunk's size, which need not be copied. */
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const [first] = parts;
+  return first !== undefined && parts.length === 1 ? (first as Uint8Array<ArrayBuffer>) : Buffer.concat(parts);
 }
 
 async function* sealedChunks(
