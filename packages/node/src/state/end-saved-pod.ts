@@ -39,23 +39,22 @@ export function beginRelease({ machine, tasks }: Effects, record: PodRecord): vo
  * it is torn down, so that no other Pod gets it.
  */
 async function releaseSavedPod(machine: Machine, record: PodRecord): Promise<void> {
-  const { layout, network } = machine;
-  const { netns, dir } = podPaths(layout, record.uid);
+  const { layout, network, cgroups } = machine;
+  const { netns, dir, cgroup } = podPaths(layout, record.uid);
   const end = async (): Promise<void> => {
-    await endProcesses(machine, record);
-    await unmount(await mountsUnder(dir));
+    await killCgroup(cgroups, cgroup);
+    await settleAll([forgetContainers(machine, record), mountsUnder(dir).then(unmount)]);
   };
   await settleAll([end(), network.detach(netns, record.address)]);
 }
 
-async function endProcesses({ layout, cgroups, runtimes }: Machine, record: PodRecord): Promise<void> {
-  const { cgroup } = podPaths(layout, record.uid);
-  await killCgroup(cgroups, cgroup);
+/** Removes what is left of containers whose processes have ended. */
+async function forgetContainers({ layout, cgroups, runtimes }: Machine, record: PodRecord): Promise<void> {
   for (const runtime of runtimes.values()) {
     const own = (await runtime.list()).filter((id) => parseContainerId(id)?.uid === record.uid);
     for (const id of own) await (runtime.discard?.(id) ?? runtime.remove(id));
   }
   for (const { run } of Object.values(record.containers))
     if (run !== undefined) await endsSoon(run.monitor.pid, run.monitor.start);
-  await removeCgroup(cgroups, cgroup);
+  await removeCgroup(cgroups, podPaths(layout, record.uid).cgroup);
 }

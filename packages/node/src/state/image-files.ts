@@ -1,7 +1,7 @@
 import { chmod, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { syncFile } from "../system/json-file.ts";
+import { sync, syncFile } from "../system/json-file.ts";
 
 /**
  * The files of an image: a folder with `meta.json`, the folder that the runtime wrote, and the content of volumes that are not kept
@@ -69,12 +69,14 @@ export async function syncName(folder: string): Promise<void> {
  */
 export async function sumFiles(image: string): Promise<FileSums> {
   const checkpoint = checkpointFolder(image);
-  const sumAndSync = async (name: string): Promise<readonly [string, FileSum]> => {
-    const path = join(checkpoint, name);
-    const [sum] = await Promise.all([sumOf(path), syncFile(path)]);
-    return [name, sum];
-  };
-  return Object.fromEntries(await Promise.all((await readdir(checkpoint)).map(sumAndSync)));
+  const names = await readdir(checkpoint);
+  const sum = async (name: string): Promise<[string, FileSum]> => [name, await sumOf(join(checkpoint, name))];
+  // Read first, then synced: syncing can occupy all threads for files.
+  const summing = Promise.all(names.map(sum));
+  const syncing = Promise.all(names.map((name) => sync(join(checkpoint, name))));
+  const [sums] = await Promise.all([summing, syncing]);
+  await sync(checkpoint);
+  return Object.fromEntries(sums);
 }
 
 export function sizeOf(sums: FileSums): number {

@@ -16,6 +16,7 @@ import { isInitialized } from "../pod/plan-containers.ts";
 import { isLive } from "../pod/plan-stop.ts";
 import type { PodRecord } from "../pod/record.ts";
 import type { Checkpoints, OciRuntime } from "../runtime/oci-runtime.ts";
+import { settleAll } from "../system/settle-all.ts";
 import { readCpuFeatures } from "./cpu-features.ts";
 import { copyMemoryVolumes } from "./empty-dirs.ts";
 import { hashContainers } from "./hash-containers.ts";
@@ -84,9 +85,8 @@ async function writeSuspension(
   const partial = await suspensions.begin(key);
   // Before the pause, because this may wait for memory.
   await using target = await machine.vault.begin(partial, () => memoryOf(machine, record));
-  // Cut off first: what the Pod acknowledges afterwards could be lost, so nothing may reach it.
-  await network.setLink(record.address, "down");
-  await pausePod(machine, record);
+  // Cut off before the checkpoint: what the Pod acknowledges during it or afterwards could be lost, so nothing may reach it.
+  await settleAll([network.setLink(record.address, "down"), pausePod(machine, record)]);
   signal.throwIfAborted();
   await sandbox.checkpoints.save(sandbox.id, target.folder);
   await copyMemoryVolumes(layout, pod, partial, target);

@@ -38,7 +38,8 @@ export async function syncFile(path: string): Promise<void> {
   await Promise.all([path, dirname(path)].map(sync));
 }
 
-async function sync(path: string): Promise<void> {
+/** Syncs a file or folder to the disk. */
+export async function sync(path: string): Promise<void> {
   const opened = await open(path, "r");
   try {
     await opened.sync();
