@@ -97,7 +97,7 @@ test-e2e: setup-test ## The whole box, started and killed (needs root)
 	@$(NODE) scripts/test.ts e2e
 test-state: setup-test ## Saved memory, snapshots and forks of sandboxes in a box with gVisor (needs root)
 	@$(NODE) scripts/test.ts state
-test-sdk: setup-test ## The TypeScript SDK against a box: one contract on runc and gVisor, killed boxes, the guide's examples (needs root)
+test-sdk: setup-test ## The SDKs for TypeScript and Go against a box: one contract on runc and gVisor, killed boxes, the examples of the guides (needs root)
 	@$(NODE) scripts/test.ts sdk
 test-security: setup-test ## Attacks on a running box by tenants, sandboxes, callers, images and local users (needs root)
 	@$(NODE) scripts/test.ts security

@@ -1,13 +1,32 @@
+import { join } from "node:path";
 import { connect, type SandboxClient } from "@agent-sandbox/sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Box, buildCommandLine, whyNoBox } from "../e2e/box.ts";
-import { type Case, contract } from "./contract.ts";
+import { type Case, contract, type Runner } from "./contract.ts";
+import { goBuildTimeoutMs, runGo } from "./go-module.ts";
+import { ProcessRunner } from "./process-runner.ts";
 import { TypeScriptRunner } from "./typescript-runner.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 
-describe.skipIf(reason !== undefined)("the TypeScript SDK", { timeout: 120_000 }, () => {
+const goRunner = join(import.meta.dirname, "../../.cache/sdk-contract-go");
+
+/** Opens the runner of a language for a sandbox. */
+const languages: Readonly<Record<string, (dataDir: string, sandbox: string) => Promise<Runner>>> = {
+  TypeScript: (dataDir, sandbox) => TypeScriptRunner.open({ dataDir }, sandbox),
+  Go: async (dataDir, sandbox) => {
+    const { code, stderr } = await runGo("build", "-o", goRunner, "./internal/contract");
+    if (code !== 0) throw new Error(stderr);
+    return new ProcessRunner([goRunner, dataDir, sandbox]);
+  },
+};
+
+const arms = Object.keys(languages).flatMap((language) =>
+  ["gvisor", "runc"].map((runtimeClass) => ({ language, runtimeClass })),
+);
+
+describe.skipIf(reason !== undefined)("the contract of the SDKs", { timeout: 120_000 }, () => {
   let box: Box;
   let client: SandboxClient;
 
@@ -23,21 +42,21 @@ describe.skipIf(reason !== undefined)("the TypeScript SDK", { timeout: 120_000 }
     await box?.[Symbol.asyncDispose]();
   });
 
-  describe.each(["gvisor", "runc"])("on %s", (runtimeClass) => {
-    let runner: TypeScriptRunner;
+  describe.each(arms)("$language on $runtimeClass", ({ language, runtimeClass }) => {
+    const name = `contract-${language.toLowerCase()}-${runtimeClass}`;
+    let runner: Runner | undefined;
 
     beforeAll(async () => {
-      const name = `contract-${runtimeClass}`;
       await client.create({ image: "host", name, runtimeClass, labels: { "sdk-test": "contract" } });
-      runner = await TypeScriptRunner.open({ dataDir: box.dataDir }, name);
-    });
+      runner = await languages[language]?.(box.dataDir, name);
+    }, goBuildTimeoutMs);
     afterAll(async () => {
-      runner?.[Symbol.dispose]();
-      await (await client.get(`contract-${runtimeClass}`)).delete();
+      await runner?.[Symbol.asyncDispose]();
+      await (await client.get(name)).delete();
     });
 
     test.each(contract)("$title", async (each) => {
-      expect(await runner.run(each)).toMatchObject(expected(each));
+      expect(await runner?.run(each)).toMatchObject(expected(each));
     });
   });
 });

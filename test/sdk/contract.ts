@@ -16,6 +16,11 @@ export interface Outcome {
   readonly error: { readonly reason: string; readonly status?: number; readonly message: string } | undefined;
 }
 
+/** Runs cases with one SDK against one sandbox. */
+export interface Runner extends AsyncDisposable {
+  run(each: Case): Promise<Outcome>;
+}
+
 export const contract: readonly Case[] = JSON.parse(
   readFileSync(join(import.meta.dirname, "contract.json"), "utf8"),
 ) as Case[];

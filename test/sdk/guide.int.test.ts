@@ -1,61 +1,87 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Box, buildCommandLine, execute, whyNoBox } from "../e2e/box.ts";
+import { goBuildTimeoutMs, goModule, runGo } from "./go-module.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 
 const root = join(import.meta.dirname, "../..");
-const guide = readFileSync(join(root, "docs/guides/typescript.md"), "utf8");
-const examples = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""], index) => ({
-  number: index + 1,
-  code,
-}));
 
-/** What each example prints, in order. */
-const printed = [
-  /^0 Hello from sandbox-/,
-  /^Ready\ntrue 1$/m,
-  /^6\n\n1\n2\n3\n.*in a terminal.*exitCode: 7/s,
-  /^30\nZeroDivisionError/,
-  /^a,b\n1,2\n\nin.csv 8/,
-  /^'loaded'\nsandbox-/,
-  /"nothing"/,
+interface Guide {
+  readonly page: string;
+  readonly extension: "ts" | "go";
+  /** The command that runs a file, and its folder. */
+  readonly command: readonly string[];
+  readonly folder: string;
+  /** What each example prints, in order. */
+  readonly printed: readonly RegExp[];
+}
+
+const guides: readonly Guide[] = [
+  {
+    page: "typescript.md",
+    extension: "ts",
+    command: ["node", "--conditions=source", "--disable-warning=ExperimentalWarning"],
+    folder: root,
+    printed: [
+      /^0 Hello from sandbox-/,
+      /^Ready\ntrue 1$/m,
+      /^6\n\n1\n2\n3\n.*in a terminal.*exitCode: 7/s,
+      /^30\nZeroDivisionError/,
+      /^a,b\n1,2\n\nin.csv 8/,
+      /^'loaded'\nsandbox-/,
+      /"nothing"/,
+    ],
+  },
+  {
+    page: "go.md",
+    extension: "go",
+    command: ["go", "run"],
+    folder: goModule,
+    printed: [/^0 Hello from sandbox-/, /^6\n1\n2\na,b\n'loaded'\n$/, /^true$/m],
+  },
 ];
 
-describe.skipIf(reason !== undefined)("the examples of the guide", { timeout: 120_000 }, () => {
+function examplesOf({ page, extension }: Guide): string[] {
+  const text = readFileSync(join(root, "docs/guides", page), "utf8");
+  return [...text.matchAll(new RegExp(`^\`\`\`${extension}\\n(.*?)^\`\`\`$`, "gms"))].map(([, code = ""]) => code);
+}
+
+const examples = guides.flatMap((guide) =>
+  examplesOf(guide).map((code, index) => ({ ...guide, code, number: index + 1, expected: guide.printed[index] })),
+);
+
+describe.skipIf(reason !== undefined)("the examples of the guides", { timeout: 120_000 }, () => {
   let box: Box;
+  // Inside the repository, so that Node finds the package.
+  const scratch = join(root, ".cache/examples");
 
   beforeAll(async () => {
+    mkdirSync(scratch, { recursive: true });
+    // So that no example has to wait for the build.
+    await runGo("build", "./...");
     buildCommandLine();
     box = await Box.make();
     const { code, stderr } = await box.up();
     if (code !== 0) throw new Error(stderr);
+  }, goBuildTimeoutMs);
+  afterAll(async () => {
+    rmSync(scratch, { recursive: true, force: true });
+    await box?.[Symbol.asyncDispose]();
   });
-  afterAll(async () => await box?.[Symbol.asyncDispose]());
 
-  test("each has an expected output", () => {
-    expect(printed).toHaveLength(examples.length);
+  test.each(guides)("each example of $page has an expected output", (guide) => {
+    expect(examplesOf(guide)).toHaveLength(guide.printed.length);
   });
 
-  test.each(examples)("example $number", async ({ number, code }) => {
-    // Inside the repository, so that Node finds the package.
-    const file = join(root, `.cache/example-${number}.ts`);
+  test.each(examples)("example $number of $page", async ({ extension, number, code, command, folder, expected }) => {
+    const file = join(scratch, `example-${number}.${extension}`);
     writeFileSync(file, code);
-    try {
-      const words = [
-        `AGENT_SANDBOX_DATA_DIR=${box.dataDir}`,
-        "node",
-        "--conditions=source",
-        "--disable-warning=ExperimentalWarning",
-        file,
-      ];
-      const { code: status, stdout, stderr } = await execute("env", words, "");
-      expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-      expect(stdout).toMatch(printed[number - 1] ?? /(?!)/);
-    } finally {
-      rmSync(file);
-    }
+    const words = ["-C", folder, `AGENT_SANDBOX_DATA_DIR=${box.dataDir}`, ...command, file];
+    const { code: status, stdout, stderr } = await execute("env", words, "");
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(expected ?? /(?!)/);
   });
 });

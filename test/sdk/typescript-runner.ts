@@ -8,10 +8,10 @@ import {
   type SandboxClient,
   SandboxError,
 } from "@agent-sandbox/sdk";
-import type { Case, Outcome } from "./contract.ts";
+import type { Case, Outcome, Runner } from "./contract.ts";
 
 /** Runs the cases of the contract with the TypeScript SDK. */
-export class TypeScriptRunner implements Disposable {
+export class TypeScriptRunner implements Runner {
   readonly #client: SandboxClient;
   readonly #options: ConnectOptions;
   readonly #sandbox: Sandbox;
@@ -40,7 +40,7 @@ export class TypeScriptRunner implements Disposable {
     }
   }
 
-  [Symbol.dispose](): void {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#client.close();
   }
 }
