@@ -44,11 +44,11 @@ const items = [
 
 /** A box with its default settings, and the environment of a program that uses it as that user. */
 export class ReferenceBox implements AsyncDisposable {
-  readonly #box: Box;
+  readonly box: Box;
   readonly environment: Readonly<Record<string, string>>;
 
   private constructor(box: Box, environment: Readonly<Record<string, string>>) {
-    this.#box = box;
+    this.box = box;
     this.environment = environment;
   }
 
@@ -74,7 +74,7 @@ export class ReferenceBox implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#box[Symbol.asyncDispose]();
+    await this.box[Symbol.asyncDispose]();
   }
 }
 

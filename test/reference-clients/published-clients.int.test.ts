@@ -6,6 +6,7 @@ import { type InnerResults, readInnerResults } from "../clients/inner-results.ts
 import { runCommand } from "../clients/run-command.ts";
 import { demand, Unavailable } from "../clients/unavailable.ts";
 import { buildCommandLine, whyNoBox } from "../e2e/box.ts";
+import { runAgent } from "./agent.ts";
 import { ReferenceBox } from "./reference-box.ts";
 
 const reason = whyNoBox();
@@ -16,7 +17,7 @@ const python = `${import.meta.dirname}/python`;
 /** The first run on a machine downloads the client. */
 const firstRunMs = 10 * 60_000;
 
-describe.skipIf(reason !== undefined)("the published Python client", () => {
+describe.skipIf(reason !== undefined)("published clients", () => {
   let box: ReferenceBox;
   beforeAll(async () => {
     buildCommandLine();
@@ -30,6 +31,12 @@ describe.skipIf(reason !== undefined)("the published Python client", () => {
     const problems = [...failed, ...skipped].map(({ name, text }) => `${name}\n${text}`);
     expect(problems.join("\n")).toBe("");
     expect(passed.length).toBeGreaterThan(15);
+  });
+
+  test.concurrent("an agent in a sandbox creates another sandbox and runs a command in it", async ({
+    expect: check,
+  }) => {
+    check(await runAgent(box)).toBe("made by an agent\n");
   });
 });
 
