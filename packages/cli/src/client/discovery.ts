@@ -76,7 +76,14 @@ function preferredOf({ items }: GroupDiscoveryList): ServedResource[] {
   );
 }
 
-/** Finds the resource of a kind and version. */
+/** The server does not serve a kind. */
+export class UnservedKindError extends CommandError {
+  constructor({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }) {
+    super(`the server doesn't have ${kind} in ${apiVersion}`);
+  }
+}
+
+/** Finds the resource of a kind and version. Throws `UnservedKindError` if there is none. */
 export async function resourceOfKind(
   transport: Transport,
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
@@ -85,7 +92,7 @@ export async function resourceOfKind(
   const { status, body } = await transport.send({ method: "GET", path, headers: { accept: "application/json" } });
   if (status !== 200 && status !== 404) throw refused(path, status, body);
   const found = status === 404 ? undefined : servedBy(body as ResourceList).find((one) => one.kind === kind);
-  if (found === undefined) throw new CommandError(`the server doesn't have ${kind} in ${apiVersion}`);
+  if (found === undefined) throw new UnservedKindError({ apiVersion, kind });
   return found;
 }
 

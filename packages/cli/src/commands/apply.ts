@@ -1,17 +1,33 @@
 import { isReason, type KubeObject } from "@agent-sandbox/kube";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
-import { displayName, resourceOfKind, type ServedResource } from "../client/discovery.ts";
+import { displayName, groupOf, resourceOfKind, type ServedResource, UnservedKindError } from "../client/discovery.ts";
 import { type Manifest, readManifests } from "../client/manifests.ts";
 import { lastAppliedAnnotation, threeWayPatch } from "../client/three-way-patch.ts";
+import { CommandError } from "../command-error.ts";
 
+/** Applies all objects of kinds that the server has, and names the others. */
 export async function apply(options: GlobalOptions & { readonly filename: string }): Promise<void> {
   const manifests = await readManifests(options.filename);
   await using connection = await connect(options);
+  let left = 0;
   for (const manifest of manifests) {
-    const resource = await resourceOfKind(connection.transport, manifest);
-    const verb = await applyOne(connection, resource, placed(manifest, resource, connection.namespace));
-    console.log(`${displayName(resource, manifest.metadata.name)} ${verb}`);
+    try {
+      const resource = await resourceOfKind(connection.transport, manifest);
+      const verb = await applyOne(connection, resource, placed(manifest, resource, connection.namespace));
+      console.log(`${displayName(resource, manifest.metadata.name)} ${verb}`);
+    } catch (error) {
+      if (!(error instanceof UnservedKindError)) throw error;
+      left += 1;
+      console.error(unserved(manifest, error));
+    }
   }
+  if (left > 0) throw new CommandError(`${left} of ${manifests.length} objects were not applied`);
+}
+
+function unserved({ apiVersion, kind, metadata }: Manifest, { message }: UnservedKindError): string {
+  const isWorkload = ["apps", "batch"].includes(groupOf(apiVersion));
+  const hint = isWorkload ? "; a box runs Sandboxes and Pods, and contains the controllers and the router" : "";
+  return `Cannot apply ${kind} "${metadata.name}": ${message}${hint}`;
 }
 
 function placed(manifest: Manifest, resource: ServedResource, namespace: string): Manifest {

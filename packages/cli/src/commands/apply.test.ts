@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ApiServer, createApiServer } from "@agent-sandbox/apiserver";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { apply } from "./apply.ts";
+
+let root: string;
+let server: ApiServer;
+let said: string[];
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), "apply-"));
+  server = await createApiServer();
+  (await server.listen()).writeKubeconfig(join(root, "kubeconfig"));
+  said = [];
+  for (const stream of ["log", "error"] as const) {
+    vi.spyOn(console, stream).mockImplementation((line: string) => void said.push(line));
+  }
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await server.close();
+  rmSync(root, { recursive: true });
+});
+
+async function applied(...objects: object[]): Promise<void> {
+  const filename = join(root, "objects.yaml");
+  writeFileSync(filename, objects.map((object) => JSON.stringify(object)).join("\n---\n"));
+  await apply({ filename, kubeconfig: join(root, "kubeconfig") } as Parameters<typeof apply>[0]);
+}
+
+test("applies the objects of served kinds, and names each of the others in one sentence", async () => {
+  const named = (apiVersion: string, kind: string, name: string): object => ({ apiVersion, kind, metadata: { name } });
+  const manifest = applied(
+    named("apps/v1", "Deployment", "controller"),
+    named("v1", "ConfigMap", "settings"),
+    named("policy/v1", "PodDisruptionBudget", "budget"),
+    named("v1", "ServiceAccount", "account"),
+  );
+  await expect(manifest).rejects.toThrow("2 of 4 objects were not applied");
+  expect(said).toEqual([
+    `Cannot apply Deployment "controller": the server doesn't have Deployment in apps/v1; a box runs Sandboxes and Pods, and contains the controllers and the router`,
+    "configmap/settings created",
+    `Cannot apply PodDisruptionBudget "budget": the server doesn't have PodDisruptionBudget in policy/v1`,
+    "serviceaccount/account created",
+  ]);
+});
+
+test("stops at the first object that the server rejects", async () => {
+  const bad = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "bad" }, data: [] };
+  await expect(applied(bad, { ...bad, metadata: { name: "good" }, data: {} })).rejects.toThrow("data");
+  expect(said).toEqual([]);
+});
