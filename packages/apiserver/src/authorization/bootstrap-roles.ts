@@ -198,8 +198,9 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
     ],
   },
   { name: "system:node", rules: nodeRules },
-  { name: "agent-sandbox-controller", rules: controllerRules },
-  { name: "agent-sandbox-router", rules: routerRules },
+  // Manifests for clusters contain roles of these names without the prefix, which must not replace the box's own.
+  { name: "system:agent-sandbox-controller", rules: controllerRules },
+  { name: "system:agent-sandbox-router", rules: routerRules },
   { name: "agent-sandbox-snapshot-importer", rules: importerRules },
   { name: "admin", aggregates: true, rules: [] },
   { name: "edit", aggregates: true, partOf: "admin", rules: [] },
@@ -218,11 +219,11 @@ export const bootstrapBindings: readonly BootstrapBinding[] = [
   { role: "system:service-account-issuer-discovery", groups: ["system:serviceaccounts"] },
   { role: "system:node", groups: [nodesGroup] },
   {
-    role: "agent-sandbox-controller",
+    role: "system:agent-sandbox-controller",
     accounts: [{ namespace: "agent-sandbox-system", name: "agent-sandbox-controller" }],
   },
   {
-    role: "agent-sandbox-router",
+    role: "system:agent-sandbox-router",
     accounts: [{ namespace: "agent-sandbox-system", name: "agent-sandbox-router" }],
   },
 ];

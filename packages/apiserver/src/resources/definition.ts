@@ -72,6 +72,8 @@ export interface Strategy {
   setDefaults?(object: ApiObject): ApiObject;
   prepareCreate?(object: ApiObject, context: AdmissionContext): ApiObject;
   prepareUpdate?(object: ApiObject, old: ApiObject, context: AdmissionContext): ApiObject;
+  /** Why the spec of an object of this name stays as it is, whatever clients write. They get this as a warning. */
+  fixedSpec?(name: string): string | undefined;
   /** Like `prepareUpdate`, for writes to the status. */
   prepareStatus?(object: ApiObject, old: ApiObject, context: AdmissionContext): ApiObject;
   /** The part of an object whose change increases its generation. Default: everything except metadata and status. */

@@ -26,7 +26,11 @@ export async function apply(
 ): Promise<Written> {
   const { definition, subresource } = target;
   const config = decodeConfiguration(body, target);
-  const wanted = applyWith(context, target, { config, force, manager: options.manager });
+  const { spec, ...rest } = config;
+  // A spec that cannot change conflicts with nobody.
+  const isFixed = spec !== undefined && definition.strategy.fixedSpec?.(target.name) !== undefined;
+  const merge = applyWith(context, target, { config: isFixed ? rest : config, force, manager: options.manager });
+  const wanted = isFixed ? (live: ApiObject | undefined) => ({ ...merge(live), spec }) : merge;
   return context.store.write((view, revision) => {
     const call = { context, view, revision };
     const missing = view.get(definition.id, keyOfTarget(target)) === undefined;

@@ -50,8 +50,11 @@ export function decideModification(call: ModificationCall): Decided<Written> {
   const current = toVersion(definition, old.object, version);
   const given = modification.wanted(current);
   checkPreconditions(target, given, { old, needsRevision: modification.needsRevision });
-  const wanted = merged(target, given, current);
-  const { object: shaped, warnings } = context.admission.shape(target, wanted, modification, current);
+  const fixed = definition.strategy.fixedSpec?.(target.name);
+  const wanted = merged(target, fixed === undefined ? given : { ...given, spec: current["spec"] }, current);
+  const { object: shaped, warnings: found } = context.admission.shape(target, wanted, modification, current);
+  const isIgnored = fixed !== undefined && !equalJson(given["spec"], current["spec"]);
+  const warnings = isIgnored ? [...found, fixed] : found;
   const unchanged: Decided<Written> = { result: { object: current, warnings, created: false } };
   if (equalJson(shaped, current)) return unchanged;
 

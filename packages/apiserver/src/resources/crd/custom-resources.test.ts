@@ -208,12 +208,29 @@ describe("custom resources", () => {
 describe("the platform's own definitions", () => {
   const own = merge("sandboxes.agents.x-k8s.io");
 
-  test("are listed, and cannot be changed", async () => {
+  test("are listed, and cannot be deleted", async () => {
     const crd = await api.get(own);
     expect(crd).toMatchObject({ status: { storedVersions: ["v1beta1"] } });
     expect((await api.send("PUT", own, crd)).body.metadata.resourceVersion).toBe(crd.metadata.resourceVersion);
-    expect((await api.merge(own, { spec: { scope: "Cluster" } })).body.message).toContain("has this kind built in");
     expect((await api.send("DELETE", own)).status).toBe(403);
+  });
+
+  const other = { scope: "Cluster", versions: [] };
+  test.for([
+    ["a patch", () => api.merge(own, { metadata: { labels: { a: "patch" } }, spec: other })],
+    ["an update", async () => api.send("PUT", own, { ...(await api.get(own)), spec: other })],
+    [
+      "an apply",
+      () => {
+        const body = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", spec: other };
+        return api.apply(own, "me", body);
+      },
+    ],
+  ] as const)("are accepted in %s, with a warning, and do not change", async ([, write]) => {
+    const { spec } = await api.get(own);
+    const { status, headers } = await write();
+    expect([status, headers?.["warning"]]).toEqual([200, expect.stringContaining("built in")]);
+    expect((await api.get(own))["spec"]).toEqual(spec);
   });
 });
 
