@@ -69,6 +69,8 @@ export class NetworkRules implements AsyncDisposable {
   #isStale = false;
   #timer: Disposable | undefined;
   #routesTimer: Disposable | undefined;
+  /** Not read in every pass: a machine with a hundred Pods has a hundred interfaces, and a Pod that starts causes several passes. */
+  #routed: FirewallContent["routed"] | undefined;
   /** Resolves when the rules have been applied for the first time. */
   readonly ready: Promise<void>;
 
@@ -133,6 +135,7 @@ export class NetworkRules implements AsyncDisposable {
   #watchRoutes(): void {
     const { scheduler = systemScheduler } = this.#options;
     this.#routesTimer = scheduler.schedule(routesMs, () => {
+      this.#routed = undefined;
       void this.#renew();
       this.#watchRoutes();
     });
@@ -206,7 +209,7 @@ export class NetworkRules implements AsyncDisposable {
       content: {
         policies: judged.policies,
         serviceAddresses: served.serviceAddresses,
-        routed: routedServiceAddresses(place.bridge),
+        routed: (this.#routed ??= routedServiceAddresses(place.bridge)),
         apiPort: this.#options.apiPort,
       },
       problems: [
