@@ -135,7 +135,7 @@ test-state-long: setup-test ## 50 connections over 100 sleeps, 50 kills with 20 
 	@STATE_CYCLES=100 STATE_CONNECTIONS=50 STATE_KILLS=50 STATE_SANDBOXES=20 STATE_FORKS=100 STATE_MEMORY_MIB=2048 \
 		vitest run --project state --maxWorkers 1 connections kills many-forks edge-cases
 
-test-sdk-long: setup-test ## 2,000 commands while the box is killed 20 times (needs root)
+test-sdk-long: setup-test ## 2,000 commands with each SDK while the box is killed 20 times (needs root)
 	@SDK_COMMANDS=2000 SDK_KILLS=20 vitest run --project sdk faults
 
 .PHONY: bench bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk

@@ -1,26 +1,12 @@
-import { join } from "node:path";
 import { connect, type SandboxClient } from "@agent-sandbox/sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Box, buildCommandLine, whyNoBox } from "../e2e/box.ts";
 import { type Case, contract, type Runner } from "./contract.ts";
-import { goBuildTimeoutMs, runGo } from "./go-module.ts";
-import { ProcessRunner } from "./process-runner.ts";
-import { TypeScriptRunner } from "./typescript-runner.ts";
+import { goBuildTimeoutMs } from "./go-module.ts";
+import { languages } from "./languages.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
-
-const goRunner = join(import.meta.dirname, "../../.cache/sdk-contract-go");
-
-/** Opens the runner of a language for a sandbox. */
-const languages: Readonly<Record<string, (dataDir: string, sandbox: string) => Promise<Runner>>> = {
-  TypeScript: (dataDir, sandbox) => TypeScriptRunner.open({ dataDir }, sandbox),
-  Go: async (dataDir, sandbox) => {
-    const { code, stderr } = await runGo("build", "-o", goRunner, "./internal/contract");
-    if (code !== 0) throw new Error(stderr);
-    return new ProcessRunner([goRunner, dataDir, sandbox]);
-  },
-};
 
 const arms = Object.keys(languages).flatMap((language) =>
   ["gvisor", "runc"].map((runtimeClass) => ({ language, runtimeClass })),

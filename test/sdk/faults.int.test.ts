@@ -1,13 +1,14 @@
-import { connect, isSandboxError, type Sandbox, type SandboxClient } from "@agent-sandbox/sdk";
+import { connect, type Sandbox, type SandboxClient } from "@agent-sandbox/sdk";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Box, buildCommandLine, whyNoBox } from "../e2e/box.ts";
 import { freePort } from "../free-port.ts";
+import { languages } from "./languages.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 
-const commands = Number(process.env["SDK_COMMANDS"] ?? 200);
-const kills = Number(process.env["SDK_KILLS"] ?? 2);
+const commands = Number(process.env["SDK_COMMANDS"] ?? 100);
+const kills = Number(process.env["SDK_KILLS"] ?? 1);
 const concurrency = 16;
 
 describe.skipIf(reason !== undefined)("commands while the box is killed", { timeout: 900_000 }, () => {
@@ -39,42 +40,30 @@ describe.skipIf(reason !== undefined)("commands while the box is killed", { time
     await up();
   };
 
-  test(`${commands} commands run at most once, and exactly once if they succeed`, async () => {
-    let next = 0;
-    let killed = 0;
-    const succeeded = new Set<number>();
-    const failures: unknown[] = [];
-    const worker = async (): Promise<void> => {
-      for (let number = next++; number < commands; number = next++) {
-        try {
-          // The sleep makes it likely that a command is under way when the box dies.
-          const { stdout } = await sandbox.commands.run(`sleep 0.05; echo ${number} >> ran; echo ${number}`, {
-            timeoutMs: 120_000,
-          });
-          expect(stdout).toBe(`${number}\n`);
-          succeeded.add(number);
-        } catch (error) {
-          failures.push(error);
-        }
-      }
-    };
-    const killer = (async () => {
-      for (; killed < kills; killed++) {
-        const target = Math.floor((commands * (killed + 0.5)) / kills);
-        await vi.waitUntil(() => next >= target, { timeout: 600_000, interval: 5 });
-        await killAndRestart();
-      }
-    })();
-    await Promise.all([killer, ...Array.from({ length: concurrency }, worker)]);
-    const ran = (await sandbox.files.readText("ran")).trim().split("\n").map(Number);
-    expect(killed).toBe(kills);
-    expect(new Set(ran).size).toBe(ran.length);
-    expect([...succeeded].filter((number) => !ran.includes(number))).toEqual([]);
-    expect(failures.filter((error) => !isSandboxError(error))).toEqual([]);
-    // The sandbox runs on while the box is away, so every command can be completed.
-    expect(failures).toEqual([]);
-    expect(succeeded.size).toBe(commands);
-  });
+  /** Kills the box when this many commands have run. */
+  const killAfter = async (count: number): Promise<void> => {
+    const ran = async (): Promise<number> =>
+      (await sandbox.files.readText("ran").catch(() => "")).split("\n").length - 1;
+    await vi.waitUntil(async () => (await ran()) >= count, { timeout: 600_000, interval: 50 });
+    await killAndRestart();
+  };
+
+  test.each(Object.keys(languages))(
+    `${commands} commands with %s run at most once, and exactly once if they succeed`,
+    async (language) => {
+      await sandbox.files.write("ran", "");
+      await using runner = await languages[language]?.(box.dataDir, sandbox.name);
+      const running = runner?.run({ title: "", call: "run_many", with: { count: commands, concurrency } });
+      for (let kill = 0; kill < kills; kill += 1) await killAfter((commands * (kill + 0.5)) / kills);
+      const { succeeded, failures } = (await running)?.result as { succeeded: number[]; failures: string[] };
+      const ran = (await sandbox.files.readText("ran")).trim().split("\n").map(Number);
+      expect(new Set(ran).size).toBe(ran.length);
+      expect(succeeded.filter((number) => !ran.includes(number))).toEqual([]);
+      // The sandbox runs on while the box is away, so every command can be completed.
+      expect(failures).toEqual([]);
+      expect(succeeded).toHaveLength(commands);
+    },
+  );
 
   test("a stream of output continues after the box was killed", async () => {
     await using process = await sandbox.commands.start("for i in $(seq 1 60); do echo line $i; sleep 0.1; done", {

@@ -111,8 +111,33 @@ interface StartArguments {
   readonly kill_after_output?: boolean;
 }
 
+/** Runs numbered commands concurrently. Each appends its number to the file `ran`. */
+async function runMany(
+  sandbox: Sandbox,
+  { count, concurrency }: { count: number; concurrency: number },
+): Promise<unknown> {
+  const succeeded: number[] = [];
+  const failures: string[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let number = next++; number < count; number = next++) {
+      try {
+        // The sleep makes it likely that a command is under way when the box dies.
+        const script = `sleep 0.05; echo ${number} >> ran; echo ${number}`;
+        const { stdout } = await sandbox.commands.run(script, { timeoutMs: 120_000 });
+        if (stdout === `${number}\n`) succeeded.push(number);
+      } catch (error) {
+        failures.push(String(error));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  return { succeeded, failures };
+}
+
 const calls: Readonly<Record<string, Call>> = {
   run,
+  run_many: runMany,
   start: async (sandbox, { script, write, terminal, kill_after_output }: StartArguments) => {
     await using process = await sandbox.commands.start(script, { ...(terminal && { terminal }) });
     if (write !== undefined) await process.write(write);

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agent-sandbox/agent-sandbox/clients/go/sandbox"
@@ -37,6 +38,8 @@ type arguments struct {
 	Recursive                  bool
 	First                      *int64
 	Last                       *int64
+
+	Count, Concurrency int
 
 	Code, Name, Image, Pool string
 	Command                 []string
@@ -146,6 +149,8 @@ func (w *world) call(ctx context.Context, name string, with arguments) (fields, 
 
 func (w *world) more(ctx context.Context, name string, with arguments) (fields, error) {
 	switch name {
+	case "run_many":
+		return w.runMany(ctx, with)
 	case "run_code":
 		return w.runCode(ctx, with)
 	case "wait_for_port":
@@ -294,4 +299,33 @@ func (w *world) runCode(ctx context.Context, with arguments) (fields, error) {
 		found["error_name"], found["error_message"] = result.Error.Name, result.Error.Message
 	}
 	return found, nil
+}
+
+// runMany runs numbered commands concurrently. Each appends its number to the file "ran".
+func (w *world) runMany(ctx context.Context, with arguments) (fields, error) {
+	var mu sync.Mutex
+	succeeded, failures := []int{}, []string{}
+	numbers := make(chan int)
+	var workers sync.WaitGroup
+	for range with.Concurrency {
+		workers.Go(func() {
+			for number := range numbers {
+				script := fmt.Sprintf("sleep 0.05; echo %d >> ran; echo %d", number, number)
+				result, err := w.box.Commands().Run(ctx, script, sandbox.WithTimeout(2*time.Minute))
+				mu.Lock()
+				if err != nil {
+					failures = append(failures, err.Error())
+				} else if result.Stdout == fmt.Sprintln(number) {
+					succeeded = append(succeeded, number)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for number := range with.Count {
+		numbers <- number
+	}
+	close(numbers)
+	workers.Wait()
+	return fields{"succeeded": succeeded, "failures": failures}, nil
 }
