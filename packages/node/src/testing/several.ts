@@ -3,7 +3,7 @@ import type { Container, PodSpec } from "@agent-sandbox/api";
 const idle = (name: string, more: Partial<Container> = {}): Container => ({
   name,
   image: "host",
-  command: ["sh", "-c", 'trap "exit 0" TERM; while :; do sleep 0.1; done'],
+  command: ["sh", "-c", 'trap "exit 0" TERM; sleep 1000 & wait'],
   ...more,
 });
 

@@ -12,7 +12,7 @@ import { openTestBox, statusOf, type TestBox } from "../../src/testing/test-box.
 const idle = (name: string): Container => ({
   name,
   image: "host",
-  command: ["sh", "-c", 'trap "exit 0" TERM; while :; do sleep 0.1; done'],
+  command: ["sh", "-c", 'trap "exit 0" TERM; sleep 1000 & wait'],
 });
 
 /** Ephemeral containers, as `kubectl debug` creates them. */

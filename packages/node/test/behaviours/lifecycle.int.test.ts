@@ -7,7 +7,7 @@ import { cannotRun, testedRuntimes } from "../../src/testing/runtimes.ts";
 import { isReady, namespace } from "../../src/testing/test-api.ts";
 import { isOver, openTestBox, slug, soon, statusOf, type TestBox } from "../../src/testing/test-box.ts";
 
-const idle = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
+const idle = 'trap "exit 0" TERM; sleep 1000 & wait';
 const volumes = [{ name: "v", emptyDir: {} }];
 const volumeMounts = [{ name: "v", mountPath: "/v" }];
 const waitsFor =
@@ -100,7 +100,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("the lifecycle of a Pod with %s"
   test("the log of the previous run can be read", async () => {
     await start(
       "twice",
-      '[ -e /root/x ] && { echo second; trap "exit 0" TERM; while :; do sleep 0.1; done; }; touch /root/x; echo first; exit 1',
+      '[ -e /root/x ] && { echo second; trap "exit 0" TERM; sleep 1000 & wait; }; touch /root/x; echo first; exit 1',
     );
     await box.api.until("twice", (one) => isReady(one) && statusOf(one)?.restartCount === 1);
     expect([await box.log("twice", "main", true), await box.log("twice")]).toEqual([
@@ -279,7 +279,7 @@ http.server.HTTPServer(("0.0.0.0", 8080), Handler).serve_forever()
   });
 
   test("a second delete can shorten the grace period", async () => {
-    await start("hurry", "trap '' TERM; while :; do sleep 0.1; done");
+    await start("hurry", "trap '' TERM; sleep 1000");
     await box.api.until("hurry", isReady);
     await box.api.client.delete(pods, { namespace, name: "hurry" }, { gracePeriodSeconds: 600 });
     await expect.poll(() => box.events("hurry"), soon).toContain("Killing: Stopping container main");

@@ -34,7 +34,7 @@ describe.skipIf(cannotRun)("changing the image of a running container", () => {
   });
 
   test.for(testedRuntimes)("restarts it on a new root filesystem with %s", async (runtimeClassName) => {
-    const command = ["/bin/sh", "-c", 'trap "exit 0" TERM; while :; do sleep 0.1; done'];
+    const command = ["/bin/sh", "-c", 'trap "exit 0" TERM; sleep 1000 & wait'];
     const container = { name: "main", image: "app:one", imagePullPolicy: "Never", command };
     const name = `app-${runtimeClassName}`;
     await box.create(name, { spec: { runtimeClassName, restartPolicy: "Never", containers: [container] } });

@@ -7,7 +7,7 @@ import { openTestBox, type TestBox } from "../../src/testing/test-box.ts";
 const idle = (name: string): Container => ({
   name,
   image: "host",
-  command: ["sh", "-c", 'trap "exit 0" TERM; while :; do sleep 0.1; done'],
+  command: ["sh", "-c", 'trap "exit 0" TERM; sleep 1000 & wait'],
 });
 
 /** Only for runc: gVisor's sandboxes have their own kernel. */

@@ -11,7 +11,7 @@ const container = (name: string, script: string, more: Partial<Container> = {}):
   command: ["sh", "-c", script],
   ...more,
 });
-const idle = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
+const idle = 'trap "exit 0" TERM; sleep 1000 & wait';
 const volumes = [{ name: "v", emptyDir: {} }];
 const volumeMounts = [{ name: "v", mountPath: "/v" }];
 const conditionOf = (pod: Pod | undefined, type: string): string | undefined =>
@@ -166,10 +166,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
 
   test("one container restarts without affecting the others", async () => {
     const containers = [
-      container(
-        "crash",
-        "[ -e /root/x ] || { touch /root/x; exit 1; }; trap 'exit 0' TERM; while :; do sleep 0.1; done",
-      ),
+      container("crash", "[ -e /root/x ] || { touch /root/x; exit 1; }; trap 'exit 0' TERM; sleep 1000 & wait"),
       container("calm", idle),
     ];
     await box.create("alone", { spec: { runtimeClassName, containers } });
@@ -229,7 +226,7 @@ describe.skipIf(cannotRun).each(testedRuntimes)("several containers with %s", (r
   });
 
   test("containers stop at the same time within one grace period", async () => {
-    const deaf = "trap '' TERM; while :; do sleep 0.1; done";
+    const deaf = "trap '' TERM; sleep 1000";
     const containers = Array.from({ length: 5 }, (_, index) => container(`c${index}`, deaf));
     await box.create("five", { spec: { runtimeClassName, containers } });
     await box.api.until("five", hasPhase("Running"));

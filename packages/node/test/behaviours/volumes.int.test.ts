@@ -277,7 +277,7 @@ describe.skipIf(cannotRun)("volumes", () => {
       ],
     ] as const)("a Pod that fills %s above its limit is evicted", async ([what, file, emptyDir, limits, message]) => {
       const name = `evicted-${what.length}-${runtime}`;
-      const script = `head -c 4000000 /dev/zero > ${file}; trap "exit 0" TERM; while :; do sleep 0.1; done`;
+      const script = `head -c 4000000 /dev/zero > ${file}; trap "exit 0" TERM; sleep 1000 & wait`;
       const main = { volumeMounts: [{ name: "v", mountPath: "/v" }], resources: { limits } };
       await box.create(
         name,
