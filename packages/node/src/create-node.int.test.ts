@@ -204,8 +204,7 @@ except OSError: print('not reached')"`,
   });
 
   test("a restarted container keeps its files", async () => {
-    const script =
-      "if [ -e /root/again ]; then trap 'exit 0' TERM; sleep 1000 & wait; fi; touch /root/again; exit 5";
+    const script = "if [ -e /root/again ]; then trap 'exit 0' TERM; sleep 1000 & wait; fi; touch /root/again; exit 5";
     await api.create("again", {
       restartPolicy: "OnFailure",
       containers: [{ name: "main", image: "host", command: ["sh", "-c", script] }],
