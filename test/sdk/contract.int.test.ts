@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Box, buildCommandLine, whyNoBox } from "../e2e/box.ts";
 import { type Case, contract, type Runner } from "./contract.ts";
 import { goBuildTimeoutMs } from "./go-module.ts";
-import { languages } from "./languages.ts";
+import { languageNames, languages } from "./languages.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 
-const arms = Object.keys(languages).flatMap((language) =>
+const arms = languageNames.flatMap((language) =>
   ["gvisor", "runc"].map((runtimeClass) => ({ language, runtimeClass })),
 );
 
@@ -34,7 +34,7 @@ describe.skipIf(reason !== undefined)("the contract of the SDKs", { timeout: 120
 
     beforeAll(async () => {
       await client.create({ image: "host", name, runtimeClass, labels: { "sdk-test": "contract" } });
-      runner = await languages[language]?.(box.dataDir, name);
+      runner = await languages[language](box.dataDir, name);
     }, goBuildTimeoutMs);
     afterAll(async () => {
       await runner?.[Symbol.asyncDispose]();

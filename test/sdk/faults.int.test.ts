@@ -2,7 +2,7 @@ import { connect, type Sandbox, type SandboxClient } from "@agent-sandbox/sdk";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Box, buildCommandLine, whyNoBox } from "../e2e/box.ts";
 import { freePort } from "../free-port.ts";
-import { languages } from "./languages.ts";
+import { languageNames, languages } from "./languages.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
@@ -48,14 +48,14 @@ describe.skipIf(reason !== undefined)("commands while the box is killed", { time
     await killAndRestart();
   };
 
-  test.each(Object.keys(languages))(
+  test.each(languageNames)(
     `${commands} commands with %s run at most once, and exactly once if they succeed`,
     async (language) => {
       await sandbox.files.write("ran", "");
-      await using runner = await languages[language]?.(box.dataDir, sandbox.name);
-      const running = runner?.run({ title: "", call: "run_many", with: { count: commands, concurrency } });
+      await using runner = await languages[language](box.dataDir, sandbox.name);
+      const running = runner.run({ title: "", call: "run_many", with: { count: commands, concurrency } });
       for (let kill = 0; kill < kills; kill += 1) await killAfter((commands * (kill + 0.5)) / kills);
-      const { succeeded, failures } = (await running)?.result as { succeeded: number[]; failures: string[] };
+      const { succeeded, failures } = (await running).result as { succeeded: number[]; failures: string[] };
       const ran = (await sandbox.files.readText("ran")).trim().split("\n").map(Number);
       expect(new Set(ran).size).toBe(ran.length);
       expect(succeeded.filter((number) => !ran.includes(number))).toEqual([]);

@@ -6,8 +6,12 @@ import { TypeScriptRunner } from "./typescript-runner.ts";
 
 const goRunner = join(import.meta.dirname, "../../.cache/sdk-contract-go");
 
+type Language = (typeof languageNames)[number];
+
+export const languageNames = ["TypeScript", "Go"] as const;
+
 /** Opens the runner of a language for a sandbox of a box. */
-export const languages: Readonly<Record<string, (dataDir: string, sandbox: string) => Promise<Runner>>> = {
+export const languages: Readonly<Record<Language, (dataDir: string, sandbox: string) => Promise<Runner>>> = {
   TypeScript: (dataDir, sandbox) => TypeScriptRunner.open({ dataDir }, sandbox),
   Go: async (dataDir, sandbox) => {
     // Two test files may build it at the same time.
