@@ -125,6 +125,42 @@ describe.skipIf(cannotRun)("encrypted images", () => {
     expect(await plainFiles()).toEqual([]);
   });
 
+  test("a snapshot of a suspended Sandbox shares its encrypted files, and both continue", async () => {
+    const source = await makeSandbox(box, "asleep", spec);
+    await source.start();
+    const before = await counting("asleep", 5);
+    expect(answerOf(await source.save(), "agents.x-k8s.io/Saved")).toBe("True");
+    await source.remove();
+    const snapshot = await takeSnapshot(box, "sleeping", "asleep", { depth: "Memory" });
+    expect(snapshot.status).toMatchObject({ depth: "Memory", restorable: true });
+    const fork = await bareSandbox(box, "awake", { spec, restoreFrom: { snapshotRef: { name: "sleeping" } } });
+    expect(answerOf(await fork.restore(snapshot.metadata.uid ?? ""), "PodRestored")).toBe("True");
+    expect(answerOf(await source.restore(), "PodRestored")).toBe("True");
+    for (const name of ["awake", "asleep"]) expect(await counting(name, before)).toBeGreaterThan(before);
+    expect(await isOnDisk()).toBe(false);
+  });
+
+  test("a snapshot without memory has its volumes in memory encrypted", async () => {
+    const sleeping = {
+      ...spec,
+      runtimeClassName: "runc",
+      containers: [{ ...spec.containers[0], command: ["sleep", "infinity"] }],
+    };
+    const source = await bareSandbox(box, "files", { spec: sleeping as typeof spec });
+    await source.start();
+    await box.shell(
+      "files",
+      `printf ${marker.slice(0, 10)} > /memory/secret; printf ${marker.slice(10)} >> /memory/secret`,
+    );
+    const snapshot = await takeSnapshot(box, "files-only", "files");
+    expect(snapshot.status).toMatchObject({ depth: "Filesystem", restorable: true });
+    expect(await isOnDisk()).toBe(false);
+    const restoreFrom = { snapshotRef: { name: "files-only" } };
+    const fork = await bareSandbox(box, "files-fork", { spec: sleeping as typeof spec, restoreFrom });
+    expect(answerOf(await fork.restore(snapshot.metadata.uid ?? ""), "PodRestored")).toBe("True");
+    expect(await read("files-fork", "/memory/secret")).toBe(marker);
+  });
+
   test("an image waits for its key: without, with another, and with the right one as the second", async () => {
     const sandbox = await makeSandbox(box, "locked", spec);
     await sandbox.start();
