@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { callSandbox, SandboxGone } from "./sandbox-control.ts";
 
@@ -69,6 +69,18 @@ describe("a call of a sandbox's control server", () => {
   test("ends when a sandbox does not answer in time", async () => {
     await serve(join(folder, "one"), () => undefined);
     await expect(call(join(folder, "one"), 50)).rejects.toThrow("no answer within 50 ms");
+  });
+
+  test("reaches a socket whose path is longer than an address of a socket", async () => {
+    await serve(
+      join(folder, "one"),
+      (socket) => void socket.resume().once("end", () => socket.end('{"success":true}')),
+    );
+    const long = join(folder, "x".repeat(100), "socket");
+    mkdirSync(dirname(long));
+    renameSync(join(folder, "one"), long);
+    await call(long);
+    await expect(call(`${long}-missing`)).rejects.toBeInstanceOf(SandboxGone);
   });
 
   test("says that a sandbox does not run whose socket is missing", async () => {
