@@ -60,10 +60,8 @@ export async function runAgent({ box, environment }: ReferenceBox): Promise<stri
   };
   await run(JSON.stringify(manifest(namespace)), "apply", "-f", "-");
   await run("", "wait", "sandbox/agent", "--for=condition=Ready", "--timeout=60s");
-  const { code, stdout, stderr } = await box.runWith(
-    program(pool),
-    ...["exec", "-i", "agent", "--namespace", namespace, "--", "python3", "-"],
-  );
+  const python = ["exec", "-i", "agent", "--namespace", namespace, "--", "python3", "-"];
+  const { code, stdout, stderr } = await box.runWith(program(pool), ...python);
   if (code !== 0) throw new Error(`The agent failed: ${stdout}${stderr}`);
   return stdout;
 }

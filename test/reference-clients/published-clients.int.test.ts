@@ -33,10 +33,8 @@ describe.skipIf(reason !== undefined)("published clients", () => {
     expect(passed.length).toBeGreaterThan(15);
   });
 
-  test.concurrent("an agent in a sandbox creates another sandbox and runs a command in it", async ({
-    expect: check,
-  }) => {
-    check(await runAgent(box)).toBe("made by an agent\n");
+  test.concurrent("an agent in a sandbox creates another sandbox and runs a command in it", async () => {
+    expect(await runAgent(box)).toBe("made by an agent\n");
   });
 });
 

@@ -80,8 +80,8 @@ withServer(program.command("status"))
   .action(async (_options, command) => (await import("./commands/status.ts")).status(command.optsWithGlobals()));
 
 withServer(program.command("apply"))
-  .description("Create or update the objects in a YAML or JSON file")
-  .requiredOption("-f, --filename <file>", "file to read, or - for standard input")
+  .description("Create or update the objects in YAML or JSON files")
+  .requiredOption("-f, --filename <file>", "file to read, or - for standard input; can be repeated", appended)
   .action(async (_options, command) => (await import("./commands/apply.ts")).apply(command.optsWithGlobals()));
 
 withServer(program.command("get"))
@@ -98,7 +98,7 @@ withServer(program.command("get"))
 withServer(program.command("delete"))
   .description("Delete objects and everything they own")
   .argument("[type/name...]", "type/name, as in sandbox/my-sandbox, or a type followed by names")
-  .option("-f, --filename <file>", "delete the objects in this file; - reads standard input")
+  .option("-f, --filename <file>", "delete the objects in this file; - reads standard input; can be repeated", appended)
   .option("--ignore-not-found", "succeed if the object does not exist")
   .action(async (words, _options, command) =>
     (await import("./commands/delete.ts")).deleteObjects(words, command.optsWithGlobals()),

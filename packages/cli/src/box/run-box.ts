@@ -109,14 +109,13 @@ async function startComponents(
       ...(await readApiSettings(paths.dataDir)),
     }),
   );
-  const nodeClient = clientAs(server, nodeIdentity(nodeName));
   node = starting.use(
     await createNode({
-      client: nodeClient,
+      client: clientAs(server, nodeIdentity(nodeName)),
       nodeName,
       dataDir: paths.dataDir,
       sandboxd: sandboxdPath(),
-      apiServer: () => listening && { host: new URL(listening.url).hostname, ...listening },
+      apiServer: () => listening && { ...listening, host: hostOf(listening) },
       ...settings,
       logger: log,
     }),
@@ -147,6 +146,9 @@ async function startComponents(
   const { warnings } = node;
   return { url: listening.url, routerUrl: router.url, warnings, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
+
+/** The host of a URL, without the brackets of an IPv6 address. */
+const hostOf = ({ url }: Listening): string => new URL(url).hostname.replace(/^\[|\]$/g, "");
 
 const controllerAccount = { namespace: "agent-sandbox-system", name: "agent-sandbox-controller" };
 const routerAccount = { namespace: "agent-sandbox-system", name: "agent-sandbox-router" };

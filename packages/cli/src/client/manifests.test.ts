@@ -56,7 +56,7 @@ test("refuses YAML aliases that multiply, with a message of one line", () => {
 });
 
 test("the error for a folder names it", async () => {
-  await expect(readManifests("/tmp")).rejects.toThrow('Cannot read "/tmp": it is a folder');
+  await expect(readManifests(["/tmp"])).rejects.toThrow('Cannot read "/tmp": it is a folder');
 });
 
 test("standard input may come slowly, and is limited", async () => {
@@ -65,11 +65,17 @@ test("standard input may come slowly, and is limited", async () => {
     await new Promise((resolve) => setImmediate(resolve));
     yield Buffer.from("metadata: { name: slow }\n");
   };
-  expect(await readManifests("-", Readable.from(slowly()))).toMatchObject([
+  expect(await readManifests(["-"], Readable.from(slowly()))).toMatchObject([
     { kind: "Pod", metadata: { name: "slow" } },
   ]);
   const endless = async function* (): AsyncGenerator<Buffer> {
     for (;;) yield Buffer.alloc(1024 * 1024);
   };
-  await expect(readManifests("-", Readable.from(endless()))).rejects.toThrow("it is larger than 16 MiB");
+  await expect(readManifests(["-"], Readable.from(endless()))).rejects.toThrow("it is larger than 16 MiB");
+});
+
+test("reads several files in their order, and standard input once", async () => {
+  const read = await readManifests(["examples/first-sandbox.yaml", "-"], Readable.from([Buffer.from(head)]));
+  expect(read.map(({ kind }) => kind)).toEqual(["Sandbox", "Pod"]);
+  await expect(readManifests(["-", "-"], Readable.from([]))).rejects.toThrow("Cannot read standard input twice");
 });

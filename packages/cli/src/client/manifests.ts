@@ -15,8 +15,15 @@ export interface Manifest {
 
 const maxBytes = 16 * 1024 * 1024;
 
-/** Reads a file, or standard input if it is named "-". */
-export async function readManifests(file: string, stdin: Readable = process.stdin): Promise<Manifest[]> {
+/** Reads all files before anything is done with them. "-" is standard input. */
+export async function readManifests(files: readonly string[], stdin: Readable = process.stdin): Promise<Manifest[]> {
+  if (files.filter((file) => file === "-").length > 1) throw new CommandError("Cannot read standard input twice");
+  const manifests: Manifest[] = [];
+  for (const file of files) manifests.push(...(await readFile(file, stdin)));
+  return manifests;
+}
+
+async function readFile(file: string, stdin: Readable): Promise<Manifest[]> {
   const bytes = file === "-" ? await readAll(stdin) : readFileSync(fileNamed(file));
   if (bytes.length > maxBytes) throw new CommandError(`Cannot read "${file}": it is larger than 16 MiB`);
   return parseManifests(bytes.toString("utf8"), file === "-" ? "standard input" : file);

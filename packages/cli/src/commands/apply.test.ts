@@ -26,7 +26,7 @@ afterEach(async () => {
 async function applied(...objects: object[]): Promise<void> {
   const filename = join(root, "objects.yaml");
   writeFileSync(filename, objects.map((object) => JSON.stringify(object)).join("\n---\n"));
-  await apply({ filename, kubeconfig: join(root, "kubeconfig") });
+  await apply({ filename: [filename], kubeconfig: join(root, "kubeconfig") });
 }
 
 test("applies the objects of served kinds, and names each of the others in one sentence", async () => {

@@ -6,7 +6,7 @@ import { lastAppliedAnnotation, threeWayPatch } from "../client/three-way-patch.
 import { CommandError } from "../command-error.ts";
 
 /** Applies all objects of kinds that the server has, and names the others. */
-export async function apply(options: GlobalOptions & { readonly filename: string }): Promise<void> {
+export async function apply(options: GlobalOptions & { readonly filename: readonly string[] }): Promise<void> {
   const manifests = await readManifests(options.filename);
   await using connection = await connect(options);
   let left = 0;

@@ -73,12 +73,12 @@ describe("on a server", () => {
   test("deletes the objects in a file", async () => {
     const file = join(root, "objects.yaml");
     writeFileSync(file, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n");
-    await deleteObjects([], { kubeconfig: kubeconfig(), filename: file });
+    await deleteObjects([], { kubeconfig: kubeconfig(), filename: [file] });
     expect(await left()).toEqual(["a", "b"]);
   });
 
   test("requires either objects or a file", async () => {
     await expect(deleteObjects([], {})).rejects.toThrow("pass either objects to delete");
-    await expect(deleteObjects(["cm/a"], { filename: "x" })).rejects.toThrow("pass either objects to delete");
+    await expect(deleteObjects(["cm/a"], { filename: ["x"] })).rejects.toThrow("pass either objects to delete");
   });
 });

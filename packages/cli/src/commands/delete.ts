@@ -5,7 +5,7 @@ import { readManifests } from "../client/manifests.ts";
 import { CommandError } from "../command-error.ts";
 
 export interface DeleteOptions extends GlobalOptions {
-  readonly filename?: string;
+  readonly filename?: readonly string[];
   readonly ignoreNotFound?: boolean;
 }
 
