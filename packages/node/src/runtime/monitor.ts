@@ -113,14 +113,19 @@ function createCommand({ runtime, role = "alone", owner, restoreFrom }: MonitorR
   throw new Error("this runtime cannot restore containers");
 }
 
-async function firstLine(stream: Socket): Promise<string> {
+/** Not `for await`: leaving such a loop creates an error, and the first error of the process loads all source maps. */
+function firstLine(stream: Socket): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
   let said = "";
-  for await (const chunk of stream) {
-    said += String(chunk);
+  stream.setEncoding("utf8");
+  stream.on("data", (chunk: string) => {
+    said += chunk;
     const end = said.indexOf("\n");
-    if (end >= 0) return said.slice(0, end);
-  }
-  return said;
+    if (end >= 0) resolve(said.slice(0, end));
+  });
+  stream.on("end", () => resolve(said));
+  stream.on("error", reject);
+  return promise;
 }
 
 function parseReport(line: string): { pid: number; message: string } {
