@@ -142,10 +142,13 @@ async function startComponents(
   );
   await Promise.all([node.ready, controllers.ready, router.ready]);
   started.resolve(router);
-  const owned = starting.move();
-  const { warnings } = node;
-  return { url: listening.url, routerUrl: router.url, warnings, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  const dispose = disposeOf(starting.move());
+  return { url: listening.url, routerUrl: router.url, warnings: node.warnings, ...dispose };
 }
+
+const disposeOf = (owned: AsyncDisposableStack): AsyncDisposable => ({
+  [Symbol.asyncDispose]: () => owned.disposeAsync(),
+});
 
 /** The host of a URL, without the brackets of an IPv6 address. */
 const hostOf = ({ url }: Listening): string => new URL(url).hostname.replace(/^\[|\]$/g, "");
