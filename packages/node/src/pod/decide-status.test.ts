@@ -59,11 +59,11 @@ describe("decide(): status", () => {
   });
 
   test.for([
-    ["right after its start", {}, 150, started, "False", started + 150],
-    ["just before it has run as long as its creation took", {}, 150, started + 149, "False", started + 150],
-    ["then", {}, 150, started + 150, "True", undefined],
+    ["right after its start", {}, 300, started, "False", started + 150],
+    ["just before it has run half as long as its creation took", {}, 300, started + 149, "False", started + 150],
+    ["then", {}, 300, started + 150, "True", undefined],
     ["after 50 ms if it was created faster", {}, 1, started, "False", started + 50],
-    ["after two seconds if it was created slowly", {}, 60_000, started, "False", started + 2000],
+    ["after a second if it was created slowly", {}, 60_000, started, "False", started + 1000],
     ["with a record of an earlier version", {}, undefined, started, "False", started + 50],
     ["when the clock was set back", {}, 150, started - 1, "True", undefined],
     ["with a probe that has succeeded", { readinessProbe: {} }, 150, started, "True", undefined],
