@@ -70,7 +70,7 @@ describe.skipIf(cannotRun)("a node with real containers", () => {
     await expect.poll(warnings).toMatchObject([{ type: "Warning", reason: expect.stringMatching(/^GVisor/) }]);
   });
 
-  test("a Pod becomes Ready in one status write, runs exec, and leaves nothing behind", async () => {
+  test("a Pod becomes Running and Ready in two status writes, runs exec, and leaves nothing behind", async () => {
     const before = api.server.writes.get("patch pods/status") ?? 0;
     await api.create("first");
     const pod = await api.until("first", isReady);
@@ -79,7 +79,7 @@ describe.skipIf(cannotRun)("a node with real containers", () => {
       podIP: expect.stringMatching(/^10\./),
       containerStatuses: [{ restartCount: 0, state: { running: {} } }],
     });
-    expect(api.server.writes.get("patch pods/status")).toBe(before + 1);
+    expect(api.server.writes.get("patch pods/status")).toBe(before + 2);
 
     expect(await run("first", ["sh", "-c", "echo out; echo err >&2; exit 7"])).toEqual({
       out: "out\n",
