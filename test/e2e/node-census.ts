@@ -44,8 +44,12 @@ async function rulesOf(table: string): Promise<string[]> {
   const families = await Promise.all(
     ["inet", "bridge"].map((family) => runCommand("nft", ["-s", "list", "table", family, table])),
   );
-  return families.flatMap((text) => text.split("\n").map((line) => line.trim())).filter((rule) => !ofRoutes.test(rule));
+  const rules = families.flatMap((text) => text.split("\n").map((line) => line.trim().replace(apiPort, "$1(port)")));
+  return rules.filter((rule) => !ofRoutes.test(rule));
 }
+
+/** The port of the API server for Pods, which is another one after each start. */
+const apiPort = /^((?:.* )?ip daddr [\d.]+ tcp dport (?:443 dnat ip to [\d.]+:)?)\d+/;
 
 /** The rule about networks that this machine has routes to when the box starts. Other programs add and remove them. */
 const ofRoutes = /^ip daddr [\d{][^@]* accept$/;

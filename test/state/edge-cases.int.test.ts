@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SandboxSpec } from "@agent-sandbox/api";
+import { type SandboxSpec, sandboxes } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pods, volumeClaims } from "../../packages/node/src/resources.ts";
 import { cannotRun, namespace, podOf, StateBox, soon } from "./state-box.ts";
@@ -22,8 +22,10 @@ describe.skipIf(cannotRun)("saved memory of unusual Pods", { concurrent: true, t
     const sizes = [mebibytes, 10_000, 1000].map(String);
     const podTemplate = podOf(["python3", "-c", program, ...sizes], {
       readinessProbe: { httpGet: { port: 8000, path: "/" }, periodSeconds: 1 },
+      resources: { limits: { memory: `${mebibytes + 1024}Mi` } },
     });
-    await box.run("objects", { podTemplate });
+    await box.create("objects", { podTemplate });
+    await box.until("objects", "Ready", sandboxes, 300_000);
     await box.suspend("objects");
     await box.resume("objects");
     const used = JSON.parse(await box.get("objects", 8000, "/use")) as Record<string, unknown>;
@@ -65,7 +67,7 @@ describe.skipIf(cannotRun)("saved memory of unusual Pods", { concurrent: true, t
     }
   });
 
-  test("sessions that are open during a suspension end with the reason", async () => {
+  test("sessions that are open during a suspension end with the reason", async ({ expect }) => {
     await box.run("session", { podTemplate: podOf(["cat"], { stdin: true }) });
     const ended = Promise.all(
       [box.shell("session", "sleep 1000"), box.attach("session")].map((one) =>
@@ -77,7 +79,9 @@ describe.skipIf(cannotRun)("saved memory of unusual Pods", { concurrent: true, t
     for (const said of await ended) expect(said).toContain("The session has ended: the Pod was suspended");
   });
 
-  test("a command that was changed during the sleep is reported, and the saved memory is not used for it", async () => {
+  test("a command that was changed during the sleep is reported, and the saved memory is not used for it", async ({
+    expect,
+  }) => {
     const changed = podOf(["sleep", "infinity"]);
     await box.run("changed", { podTemplate: witnessPod, suspendPolicy: { depth: "Memory", fallback: "Allow" } });
     await box.run("refused", { podTemplate: witnessPod });
@@ -95,7 +99,7 @@ describe.skipIf(cannotRun)("saved memory of unusual Pods", { concurrent: true, t
     expect((await askIn(box, "refused")).identity).toBe(identity);
   });
 
-  test("a claim that was deleted during the sleep is reported", async () => {
+  test("a claim that was deleted during the sleep is reported", async ({ expect }) => {
     const volumeClaimTemplates = [
       {
         metadata: { name: "data" },
