@@ -126,6 +126,11 @@ describe.skipIf(cannotRun)("a box that is killed while sandboxes sleep, wake and
     const { items } = await box.client.list(sandboxes, { namespace });
     await Promise.all(items.map(({ metadata }) => box.delete(metadata.name ?? "")));
     expect((await box.client.list(sandboxSnapshots, { namespace })).items).toEqual([]);
+    await expect.poll(listPods, soon).toEqual([]);
+    // Files of a Sandbox that was deleted just before a kill are removed every five minutes, and at a start.
+    await running.stop();
+    running = start();
+    await running.serving;
     await expect.poll(census, soon).toEqual(before);
     await running.stop();
     expect(await box.box.run("down", "--purge")).toMatchObject({ code: 0 });
