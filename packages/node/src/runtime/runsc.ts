@@ -120,7 +120,7 @@ export function runscRuntime({ name, program, args, root, unshare, canSave }: Ru
     kill: (id, signal) => callRuntime(command, ["kill", id, signal], isGone),
     remove: (id) => deleteContainer(command, id).then(() => calls.forget(id)),
     discard: (id) => removeState(root, id).then(() => calls.forget(id)),
-    list: async () => (await namesIn(root)).flatMap(idOfState),
+    list: async () => [...new Set((await namesIn(root)).flatMap(idOfState))],
     execCommand: (request) => execCommand(command, request),
     endExec: async (id, folder) => {
       const pid = await readFile(join(folder, innerPid), "utf8").catch(() => "");
@@ -174,9 +174,9 @@ async function removeState(root: string, id: string): Promise<void> {
   await Promise.all([...own, controlSocketOf(id)].map((name) => rm(join(root, name), { force: true })));
 }
 
-/** runsc keeps a state file per container, named after the container and its sandbox. */
+/** runsc keeps a state file per container, named after the container and its sandbox. A crash may leave only the mark of a pause. */
 function idOfState(name: string): string[] {
-  const id = /^(.+)_sandbox:.+\.state$/.exec(name)?.[1];
+  const id = /^(.+)(?:_sandbox:.+\.state|\.paused)$/.exec(name)?.[1];
   return id === undefined ? [] : [id];
 }
 
