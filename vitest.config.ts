@@ -5,6 +5,8 @@ import { defineConfig } from "vitest/config";
  * can therefore not mock modules.
  */
 const native = {
+  // A machine that runs three suites may need longer than the default of one second.
+  expect: { poll: { timeout: 20_000 } },
   experimental: { viteModuleRunner: false, nodeLoader: false },
   execArgv: ["--conditions=source", "--disable-warning=ExperimentalWarning"],
 };

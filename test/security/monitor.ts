@@ -98,7 +98,8 @@ async function links(box: BoxOnMachine): Promise<[string, string]> {
   const outputs = await Promise.all(
     [["-o", "addr"], ["route", "show", "table", "all"], ["rule"]].map(async (words) => {
       const { stdout } = await box.machine.run("ip", ...words);
-      return stdout.split("\n").filter((line) => !/\basv[0-9a-f]|\basb[0-9a-f]/.test(line));
+      // ip prints `if24` for a link that was removed while it was reading.
+      return stdout.split("\n").filter((line) => !/\basv[0-9a-f]|\basb[0-9a-f]|\bdev if\d+\b/.test(line));
     }),
   );
   return ["links, addresses and routes", outputs.flat().sort().join("\n")];
