@@ -1,6 +1,8 @@
+import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pod } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { layoutOf } from "../../packages/node/src/layout.ts";
 import { pods } from "../../packages/node/src/resources.ts";
 import { findShared } from "../../packages/node/src/testing/traces.ts";
 import { Box, buildCommandLine, whyNoBox } from "./box.ts";
@@ -43,6 +45,7 @@ describe.skipIf(reason !== undefined)("a box that is killed repeatedly", { timeo
     // The first Pod creates resources that all Pods share. They do not count as leftovers.
     await storm.runOne();
     await expect.poll(inApi, patience).toEqual([]);
+    await expect.poll(() => readdirSync(layoutOf(box.dataDir).trashDir), patience).toEqual([]);
     before = await takeCensus(box.dataDir);
     storm.begin(podCount);
     for (let round = 0; round < kills; round++) {
