@@ -125,7 +125,7 @@ test("manager-rbac.yaml lets the manager serve every namespace, and manager-runt
   );
   expect(await manager.stop()).toBe(0);
   expect(troubleOf(manager)).toEqual([]);
-}, 60_000);
+}, 180_000);
 
 test("manager-namespace-rbac.yaml lets the manager serve that namespace and nothing else (MANAGER-12)", async () => {
   for (const manifest of ["manager-rbac.yaml", "manager-runtime-rbac.yaml"]) {
@@ -139,4 +139,4 @@ test("manager-namespace-rbac.yaml lets the manager serve that namespace and noth
   expect(await manager.stop()).toBe(0);
   expect(troubleOf(manager)).toEqual([]);
   expect(podsSeen.list().filter(({ metadata }) => metadata?.namespace === "three")).toEqual([]);
-}, 60_000);
+}, 180_000);
