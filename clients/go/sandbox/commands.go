@@ -139,11 +139,11 @@ func (c *Commands) runStreaming(ctx context.Context, script string, argv []strin
 	}
 	defer process.Close()
 	if o.stdin != nil {
-		if err := process.Write(ctx, o.stdin); err != nil {
+		if err := process.Write(ctx, o.stdin); err != nil && !hasEnded(err) {
 			return nil, err
 		}
 	}
-	if err := process.CloseInput(ctx); err != nil && ReasonOf(err) != NotFound {
+	if err := process.CloseInput(ctx); err != nil && !hasEnded(err) {
 		return nil, err
 	}
 	var stdout, stderr bytes.Buffer
@@ -171,6 +171,11 @@ func (c *Commands) runStreaming(ctx context.Context, script string, argv []strin
 		Stdout: textOf(stdout.Bytes()), Stderr: textOf(stderr.Bytes()), ExitCode: exit.ExitCode, Signal: exit.Signal, TimedOut: exit.TimedOut,
 		Truncated: truncated,
 	}, nil
+}
+
+// hasEnded: a command need not read its input, and may have ended. The runtime then reports that its pipe is closed.
+func hasEnded(err error) bool {
+	return IsReason(err, Conflict) || IsReason(err, NotFound) || IsReason(err, Internal)
 }
 
 func configOf(script string, argv []string, o callOptions) (config map[string]any, doing string, err error) {

@@ -1,5 +1,5 @@
 import { type CallOptions, Deadline } from "../deadline.ts";
-import { SandboxError } from "../errors.ts";
+import { isSandboxError, SandboxError } from "../errors.ts";
 import { bytesOf, decodeBase64, encodeBase64 } from "../http/base64.ts";
 import { requestId } from "../request-id.ts";
 import { Process, type ProcessInfo, parseProcesses, type TerminalSize } from "./process.ts";
@@ -120,8 +120,8 @@ export class Commands {
       onStderr,
     } = options;
     await using process = await this.start(command, { ...options, timeoutMs });
-    if (stdin !== undefined) await process.write(stdin);
-    await process.closeInput();
+    if (stdin !== undefined) await process.write(stdin).catch(ifEnded);
+    await process.closeInput().catch(ifEnded);
     const kept = { stdout: "", stderr: "" };
     let size = 0;
     for await (const { stream, text } of process.output()) {
@@ -132,6 +132,12 @@ export class Commands {
     const { exitCode, signal, timedOut } = await process.wait();
     return { ...kept, exitCode, timedOut, truncated: size > maxOutputBytes, ...(signal !== undefined && { signal }) };
   }
+}
+
+/** A command need not read its input, and may have ended. The runtime then reports that its pipe is closed. */
+function ifEnded(error: unknown): void {
+  const isEnded = isSandboxError(error) && ["Conflict", "NotFound", "Internal"].includes(error.reason);
+  if (!isEnded) throw error;
 }
 
 interface ExecuteResponse {
