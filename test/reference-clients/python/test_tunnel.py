@@ -1,6 +1,7 @@
 """The default mode of the synchronous client."""
 
 import os
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -103,11 +104,13 @@ def test_suspends_and_resumes(tunnel, sandbox):
 
 
 def test_passes_options_to_the_sandbox(tunnel):
+    # Another version of the client may run this test in the same namespace.
+    team = f"blue-{uuid.uuid4().hex[:8]}"
     made = tunnel.create_sandbox(
-        POOL, namespace=NAMESPACE, labels={"team": "blue"}, shutdown_after_seconds=3600, pod_labels={"sandbox.users.io/team": "blue"}
+        POOL, namespace=NAMESPACE, labels={"team": team}, shutdown_after_seconds=3600, pod_labels={"sandbox.users.io/team": "blue"}
     )
     try:
-        assert tunnel.list_all_sandboxes(namespace=NAMESPACE, label_selector="team=blue") == [made.claim_name]
+        assert tunnel.list_all_sandboxes(namespace=NAMESPACE, label_selector=f"team={team}") == [made.claim_name]
         assert made.commands.run("echo hello").stdout == "hello\n"
     finally:
         tunnel.delete_sandbox(made.claim_name, namespace=NAMESPACE)
