@@ -106,9 +106,11 @@ export class BareRuntimes implements AsyncDisposable {
     const namespaces = others.map(({ type }) => ({ type }));
     const linux = { ...this.#spec.linux, namespaces, cgroupsPath: this.cgroupOf(id) };
     const process = { ...this.#spec.process, args: command };
+    // The Pod's runtime may have added a mount for itself.
+    const mounts = this.#spec.mounts.filter(({ destination }) => destination !== "/tmp");
     const runtime = this.#runtime(name);
     mkdirSync(bundle);
-    const spec = runtime.adaptSpec({ ...this.#spec, linux, process });
+    const spec = runtime.adaptSpec({ ...this.#spec, linux, process, mounts });
     writeFileSync(join(bundle, "config.json"), JSON.stringify(spec));
     const { program, args } = runtime.runCommand;
     return { program, args: [...args, "run", "--bundle", bundle], id };
