@@ -1,10 +1,12 @@
 import { hopByHop } from "../http1/hop-by-hop.ts";
 import { tokens } from "../http1/transport-headers.ts";
+import { reasonHeader } from "../request/send-error.ts";
 import type { Route } from "../route/route.ts";
 import { epochHeader, epochHeaders } from "./epoch-header.ts";
 import { sharedHostHeaders, siteHeader, siteHeaders } from "./site-headers.ts";
 
-const dropped: ReadonlySet<string> = new Set([...hopByHop, epochHeader]);
+/** The last two come from the router only: clients repeat a request because of a reason. */
+const dropped: ReadonlySet<string> = new Set([...hopByHop, epochHeader, reasonHeader]);
 const judged: ReadonlySet<string> = new Set(siteHeaders);
 
 /** Most headers can be relayed as they are. Comparing the length of the name first finds them quickly. */

@@ -1,8 +1,8 @@
 import { grpcStatusOf, type RouterError } from "../router-error.ts";
 import { type ResponseWriter, sendResponse } from "./response-writer.ts";
 
-/** A machine-readable reason, on every response that the router itself generates. */
-const reasonHeader = "x-sandbox-reason";
+/** A machine-readable reason, on every response that the router itself generates. Sandboxes cannot set it. */
+export const reasonHeader = "x-sandbox-reason";
 
 /** Sends an error response. A response that has begun is aborted instead, so that the client does not take it as complete. */
 export function sendError(response: ResponseWriter, error: RouterError, requestId: string): void {
