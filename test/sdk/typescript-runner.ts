@@ -70,7 +70,7 @@ async function run(sandbox: Sandbox, wanted: RunArguments, { options }: World): 
   let streamed = "";
   const hear = (text: string): void => void (streamed += text);
   using other = token === undefined ? undefined : await connect({ ...options, token });
-  const target = other === undefined ? sandbox : await stranger(other, sandbox);
+  const target = other === undefined ? sandbox : await other.get(sandbox.name);
   const result = await target.commands.run(script ?? argv ?? [], {
     ...(env && { env }),
     ...(cwd !== undefined && { cwd }),
@@ -81,10 +81,6 @@ async function run(sandbox: Sandbox, wanted: RunArguments, { options }: World): 
     ...(stream === true && { onStdout: hear, onStderr: hear }),
   });
   return { ...resultOf(result), ...(stream === true && { streamed }) };
-}
-
-async function stranger(client: SandboxClient, { name }: Sandbox): Promise<Sandbox> {
-  return client.get(name);
 }
 
 function resultOf({ exitCode, timedOut, ...rest }: CommandResult): object {

@@ -106,7 +106,8 @@ func (r *CodeResult) add(line []byte, o callOptions) error {
 	return nil
 }
 
-// RunCode runs Python code in a context that lasts as long as this handle. Variables are kept between calls.
+// RunCode runs Python code in a context that lasts as long as this handle. Variables are kept between calls. If the context is gone, for
+// example because the sandbox was restarted, the call fails with NotFound, and the next one starts a new context.
 func (s *Sandbox) RunCode(ctx context.Context, code string, options ...CallOption) (*CodeResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +118,11 @@ func (s *Sandbox) RunCode(ctx context.Context, code string, options ...CallOptio
 		}
 		s.code = created
 	}
-	return s.code.Run(ctx, code, options...)
+	result, err := s.code.Run(ctx, code, options...)
+	if IsReason(err, NotFound) {
+		s.code = nil
+	}
+	return result, err
 }
 
 // WaitForPort waits until a program listens on the port. Default timeout: one minute.

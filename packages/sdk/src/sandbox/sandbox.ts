@@ -1,4 +1,5 @@
 import { type CallOptions, Deadline } from "../deadline.ts";
+import { isSandboxError } from "../errors.ts";
 import type { ApiServer, ObjectName } from "../kube/api-server.ts";
 import {
   claims,
@@ -10,9 +11,15 @@ import {
   sandboxes,
   snapshots,
 } from "../kube/resources.ts";
-import { waitFor } from "../kube/wait.ts";
+import { type Verdict, waitFor } from "../kube/wait.ts";
 import { requestId } from "../request-id.ts";
-import { CodeContext, type CodeResult, type ContextOptions, type RunCodeOptions } from "../runtime/code.ts";
+import {
+  CodeContext,
+  type CodeResult,
+  type ContextOptions,
+  type Language,
+  type RunCodeOptions,
+} from "../runtime/code.ts";
 import { Commands } from "../runtime/commands.ts";
 import { Files } from "../runtime/files.ts";
 import { Ports } from "../runtime/ports.ts";
@@ -79,7 +86,8 @@ export class Sandbox implements AsyncDisposable {
   readonly #api: ApiServer;
   readonly #router: Router;
   readonly #identity: SandboxIdentity;
-  #context: Promise<CodeContext> | undefined;
+  /** The contexts of `runCode`, by language. */
+  readonly #contexts = new Map<Language, Promise<CodeContext>>();
 
   constructor(api: ApiServer, router: Router, identity: SandboxIdentity) {
     this.name = identity.name;
@@ -114,12 +122,21 @@ export class Sandbox implements AsyncDisposable {
     await waitFor(this.#api, { resource: sandboxes, name: this.#object, deadline, doing, judge: isReady });
   }
 
-  /** Runs code in a context that lasts as long as this handle. Variables are kept between calls. */
+  /**
+   * Runs code in a context that lasts as long as this handle, one for each language. Variables are kept between calls. If the context
+   * is gone, for example because the sandbox was restarted, the call rejects with `NotFound`, and the next one starts a new context.
+   */
   async runCode(code: string, options: RunCodeOptions & Pick<ContextOptions, "language"> = {}): Promise<CodeResult> {
     const { language = "python", ...rest } = options;
-    const current = await this.#context?.catch(() => undefined);
-    if (current?.language !== language) this.#context = this.createContext({ language });
-    return (await (this.#context as Promise<CodeContext>)).run(code, rest);
+    const context = this.#contexts.get(language) ?? this.createContext({ language });
+    this.#contexts.set(language, context);
+    try {
+      return await (await context).run(code, rest);
+    } catch (error) {
+      const isUsable = await context.then(() => !isSandboxError(error, "NotFound")).catch(() => false);
+      if (!isUsable) this.#contexts.delete(language);
+      throw error;
+    }
   }
 
   /** Starts an interpreter that keeps its variables between calls. */
@@ -128,37 +145,13 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /** Suspends the sandbox and waits until it sleeps. What it keeps depends on its `suspendPolicy`. */
-  async suspend(options: CallOptions = {}): Promise<Suspension> {
-    const doing = `Cannot suspend sandbox "${this.name}"`;
-    using deadline = new Deadline(options, lifecycleTimeoutMs, doing);
-    const patch = { spec: { operatingMode: "Suspended" } };
-    const from = await this.#api.patch(sandboxes, this.#object, patch, deadline);
-    const done = await waitFor(this.#api, {
-      resource: sandboxes,
-      name: this.#object,
-      deadline,
-      doing,
-      from,
-      judge: isSuspended,
-    });
-    return done.status?.suspension ?? {};
+  suspend(options: CallOptions = {}): Promise<Suspension> {
+    return this.#setMode("Suspended", isSuspended, { ...options, doing: `Cannot suspend sandbox "${this.name}"` });
   }
 
   /** Resumes the sandbox and waits until it can be used. */
-  async resume(options: CallOptions = {}): Promise<Suspension> {
-    const doing = `Cannot resume sandbox "${this.name}"`;
-    using deadline = new Deadline(options, lifecycleTimeoutMs, doing);
-    const patch = { spec: { operatingMode: "Running" } };
-    const from = await this.#api.patch(sandboxes, this.#object, patch, deadline);
-    const done = await waitFor(this.#api, {
-      resource: sandboxes,
-      name: this.#object,
-      deadline,
-      doing,
-      from,
-      judge: isReady,
-    });
-    return done.status?.suspension ?? {};
+  resume(options: CallOptions = {}): Promise<Suspension> {
+    return this.#setMode("Running", isReady, { ...options, doing: `Cannot resume sandbox "${this.name}"` });
   }
 
   /** Saves the state of the sandbox, which goes on. */
@@ -242,6 +235,18 @@ export class Sandbox implements AsyncDisposable {
   /** Deletes a sandbox that this handle created. A sandbox that it was attached to goes on. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#identity.isOwned) await this.delete();
+  }
+
+  async #setMode(
+    operatingMode: "Suspended" | "Running",
+    judge: (sandbox: SandboxObject) => Verdict<SandboxObject>,
+    { doing, ...options }: CallOptions & { readonly doing: string },
+  ): Promise<Suspension> {
+    using deadline = new Deadline(options, lifecycleTimeoutMs, doing);
+    const name = this.#object;
+    const from = await this.#api.patch(sandboxes, name, { spec: { operatingMode } }, deadline);
+    const done = await waitFor(this.#api, { resource: sandboxes, name, deadline, doing, from, judge });
+    return done.status?.suspension ?? {};
   }
 
   get #object(): ObjectName {
