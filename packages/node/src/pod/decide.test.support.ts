@@ -58,21 +58,23 @@ export const dead = (code: number, outOfMemory = false): RunState => ({
 });
 export const deleting = { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 30 };
 
+export const rules: Observed["rules"] = {
+  runtimes: ["runc"],
+  allowedRuntimes: ["runc"],
+  defaultRuntime: "runc",
+  ownUsers: [],
+  ownKernels: [],
+  canSave: ["gvisor"],
+  allow: { privileged: false, hostPaths: [], hostUsers: false },
+  backoff: kubeletBackoff,
+};
+
 export const observed = (pod: Pod | undefined, record?: PodRecord, main?: RunState): Observed => ({
   pod,
   record,
   runs: main === undefined ? {} : { main },
   hostAddress: "192.0.2.1",
-  rules: {
-    runtimes: ["runc"],
-    allowedRuntimes: ["runc"],
-    defaultRuntime: "runc",
-    ownUsers: [],
-    ownKernels: [],
-    canSave: ["gvisor"],
-    allow: { privileged: false, hostPaths: [], hostUsers: false },
-    backoff: kubeletBackoff,
-  },
+  rules,
   health: {},
   tasks: { "pull:main": { state: "done" } },
   sourcesVersion: "",

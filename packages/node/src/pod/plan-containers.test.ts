@@ -1,6 +1,6 @@
 import type { Container, Pod, PodSpec } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
-import { kubeletBackoff } from "./backoff.ts";
+import { rules } from "./decide.test.support.ts";
 import type { Action, Observed } from "./decide.ts";
 import { decide } from "./decide.ts";
 import type { ContainerRecord, PodRecord, Termination } from "./record.ts";
@@ -42,16 +42,7 @@ function next({ spec, containers = {}, more = {}, record = {} }: Case, now = 100
       pod,
       record: kept,
       hostAddress: "192.0.2.1",
-      rules: {
-        runtimes: ["runc"],
-        allowedRuntimes: ["runc"],
-        defaultRuntime: "runc",
-        ownUsers: [],
-        ownKernels: [],
-        canSave: ["gvisor"],
-        allow: { privileged: false, hostPaths: [], hostUsers: false },
-        backoff: kubeletBackoff,
-      },
+      rules,
       runs: Object.fromEntries(Object.keys(kept.containers).map((name) => [name, { alive: true }])),
       health: {},
       tasks: Object.fromEntries(all.map(({ name }) => [`pull:${name}`, { state: "done" }])),
