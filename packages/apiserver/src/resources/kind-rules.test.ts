@@ -1,19 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestApi } from "../testing/test-api.test.support.ts";
+import { claim, container, core, group, main, pod, rbac } from "./kinds.test.support.ts";
 
 let api: TestApi;
 beforeAll(async () => {
   api = await TestApi.start();
 });
 afterAll(() => api[Symbol.asyncDispose]());
-
-const core = (plural: string): string => `/api/v1/namespaces/default/${plural}`;
-const group = (name: string, plural: string): string => `/apis/${name}/v1/namespaces/default/${plural}`;
-const rbac = (plural: string): string => group("rbac.authorization.k8s.io", plural);
-const container = { name: "a", image: "busybox:1" };
-const pod = (spec: object): object => ({ spec: { containers: [container], ...spec } });
-const main = (more: object): object => ({ spec: { containers: [{ ...container, ...more }] } });
-const claim = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1024Mi" } } };
 
 describe("rules", () => {
   const services = core("services");
