@@ -62,6 +62,7 @@ generate: manifests ## Regenerate all generated files
 	@$(NODE) packages/apiserver/generate/descriptions.ts
 	@$(NODE) packages/apiserver/generate/protobuf.ts
 	@sandboxd/generate
+	@$(NODE) scripts/reference/main.ts
 manifests: setup-check ## Generate the CRDs in deploy/crds
 	@$(NODE) packages/api/generate/main.ts
 

@@ -11,6 +11,7 @@ const root = join(import.meta.dirname, "../..");
 
 interface Guide {
   readonly page: string;
+  readonly reference?: string;
   readonly extension: "ts" | "go";
   /** The command that runs a file, and its folder. */
   readonly command: readonly string[];
@@ -22,6 +23,7 @@ interface Guide {
 const guides: readonly Guide[] = [
   {
     page: "typescript.md",
+    reference: "typescript.md",
     extension: "ts",
     command: ["node", "--conditions=source", "--disable-warning=ExperimentalWarning"],
     folder: root,
@@ -49,11 +51,28 @@ function examplesOf({ page, extension }: Guide): string[] {
   return [...text.matchAll(new RegExp(`^\`\`\`${extension}\\n(.*?)^\`\`\`$`, "gms"))].map(([, code = ""]) => code);
 }
 
-const examples = guides.flatMap((guide) =>
-  examplesOf(guide).map((code, index) => ({ ...guide, code, number: index + 1, expected: guide.printed[index] })),
-);
+/** The examples of a reference page end with a comment that has their output. */
+function referenceExamplesOf({ reference, extension }: Guide): { code: string; expected: RegExp }[] {
+  if (reference === undefined) return [];
+  const text = readFileSync(join(root, "docs/reference", reference), "utf8");
+  const blocks = text.matchAll(new RegExp(`^\`\`\`${extension}\\n(.*?^(?://|#) Output: (.*?))^\`\`\`$`, "gms"));
+  return [...blocks].map(([, code = "", output = ""]) => {
+    const printed = output.replaceAll(/^(?:\/\/|#) ?/gm, "").trim();
+    return { code, expected: new RegExp(`^${printed.replaceAll(/[$()*+.?[\\\]^{|}]/g, "\\$&")}\\s*$`) };
+  });
+}
 
-describe.skipIf(reason !== undefined)("the examples of the guides", { timeout: 120_000 }, () => {
+const examples = guides.flatMap((guide) => [
+  ...examplesOf(guide).map((code, index) => ({ ...guide, code, number: index + 1, expected: guide.printed[index] })),
+  ...referenceExamplesOf(guide).map((example, index) => ({
+    ...guide,
+    ...example,
+    page: `the ${guide.extension} reference`,
+    number: 100 + index + 1,
+  })),
+]);
+
+describe.skipIf(reason !== undefined)("the examples of the guides and reference pages", { timeout: 120_000 }, () => {
   let box: Box;
   // Inside the repository, so that Node finds the package.
   const scratch = join(root, ".cache/examples");
@@ -74,6 +93,10 @@ describe.skipIf(reason !== undefined)("the examples of the guides", { timeout: 1
 
   test.each(guides)("each example of $page has an expected output", (guide) => {
     expect(examplesOf(guide)).toHaveLength(guide.printed.length);
+  });
+
+  test.each(guides.filter(({ reference }) => reference !== undefined))("$reference has examples", (guide) => {
+    expect(referenceExamplesOf(guide).length).toBeGreaterThan(2);
   });
 
   test.each(examples)("example $number of $page", async ({ extension, number, code, command, folder, expected }) => {

@@ -43,7 +43,19 @@ export interface ListedSandbox {
 const createTimeoutMs = 180_000;
 const callTimeoutMs = 60_000;
 
-/** Creates and finds sandboxes on a box or a cluster. `connect` makes one. */
+/**
+ * Creates and finds sandboxes on a box or a cluster. `connect` makes one.
+ *
+ * @example
+ * ```ts
+ * import { connect } from "@agent-sandbox/sdk";
+ *
+ * using client = await connect();
+ * await using sandbox = await client.create({ image: "host", labels: { job: "example" }, memory: "512Mi", lifetimeSeconds: 600 });
+ * for (const { name, status } of await client.list({ labels: { job: "example" } })) console.log(name === sandbox.name, status.phase);
+ * // Output: true Ready
+ * ```
+ */
 export class SandboxClient implements Disposable {
   readonly namespace: string;
   readonly #connection: Connection;

@@ -49,7 +49,20 @@ export {
 export type { CreateOptions } from "./sandbox/create-options.ts";
 export { Sandbox, type SandboxStatus, type Snapshot, type SnapshotOptions, type Usage } from "./sandbox/sandbox.ts";
 
-/** Connects to the running box, or to the cluster of the kubeconfig. Nothing is sent yet. */
+/**
+ * Connects to the running box, or to the cluster of the kubeconfig. Nothing is sent yet.
+ *
+ * @example
+ * ```ts
+ * import { connect } from "@agent-sandbox/sdk";
+ *
+ * using client = await connect();
+ * await using sandbox = await client.create({ image: "host" });
+ * const { stdout } = await sandbox.commands.run("echo Hello");
+ * console.log(stdout);
+ * // Output: Hello
+ * ```
+ */
 export async function connect(options: ConnectOptions = {}): Promise<SandboxClient> {
   const { api, router, namespace } = await discover(options);
   const http = new NodeHttp();

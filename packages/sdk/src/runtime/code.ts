@@ -44,7 +44,23 @@ export interface CodeResult {
 const defaultTimeoutMs = 60_000;
 const graceMs = 15_000;
 
-/** An interpreter that keeps its variables between calls. Disposing it ends it. */
+/**
+ * An interpreter that keeps its variables between calls. Disposing it ends it.
+ *
+ * @example
+ * ```ts
+ * import { connect } from "@agent-sandbox/sdk";
+ *
+ * using client = await connect();
+ * await using sandbox = await client.create({ image: "host" });
+ * await using context = await sandbox.createContext({ language: "python", env: { STAGE: "test" } });
+ * await context.run("import os; stage = os.environ['STAGE']");
+ * const { text } = await context.run("stage * 2");
+ * const { error } = await context.run("1 / 0");
+ * console.log(text, error?.name);
+ * // Output: 'testtest' ZeroDivisionError
+ * ```
+ */
 export class CodeContext implements AsyncDisposable {
   readonly id: string;
   readonly language: Language;

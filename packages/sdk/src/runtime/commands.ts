@@ -53,7 +53,20 @@ const defaultTimeoutMs = 60_000;
 /** The server needs time to report that it killed a command. */
 const graceMs = 15_000;
 
-/** Runs programs in a sandbox. */
+/**
+ * Runs programs in a sandbox.
+ *
+ * @example
+ * ```ts
+ * import { connect } from "@agent-sandbox/sdk";
+ *
+ * using client = await connect();
+ * await using sandbox = await client.create({ image: "host" });
+ * const { exitCode, stderr } = await sandbox.commands.run(["ls", "/missing"], { timeoutMs: 10_000, env: { LC_ALL: "C" } });
+ * console.log(exitCode, stderr.includes("No such file"));
+ * // Output: 2 true
+ * ```
+ */
 export class Commands {
   readonly #router: Router;
   readonly #target: Target;

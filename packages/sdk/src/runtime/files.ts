@@ -53,7 +53,22 @@ export type FileContent = string | Uint8Array | AsyncIterable<Uint8Array> | Read
 const transferTimeoutMs = 24 * 3600 * 1000;
 const defaultTimeoutMs = 60_000;
 
-/** Reads and writes files in a sandbox. Relative paths start at the root that the runtime serves. */
+/**
+ * Reads and writes files in a sandbox. Relative paths start at the root that the runtime serves.
+ *
+ * @example
+ * ```ts
+ * import { connect } from "@agent-sandbox/sdk";
+ *
+ * using client = await connect();
+ * await using sandbox = await client.create({ image: "host" });
+ * await sandbox.files.write("notes/today.txt", "buy milk");
+ * console.log((await sandbox.files.list("notes")).map(({ name, size }) => `${name} ${size}`));
+ * console.log(await sandbox.files.readText("notes/today.txt"));
+ * // Output: [ 'today.txt 8' ]
+ * // buy milk
+ * ```
+ */
 export class Files {
   readonly #router: Router;
   readonly #target: Target;

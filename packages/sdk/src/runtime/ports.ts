@@ -12,7 +12,21 @@ export interface OpenPort {
 
 const defaultTimeoutMs = 60_000;
 
-/** The ports that programs in a sandbox listen on. */
+/**
+ * The ports that programs in a sandbox listen on.
+ *
+ * @example
+ * ```ts
+ * import { connect } from "@agent-sandbox/sdk";
+ *
+ * using client = await connect();
+ * await using sandbox = await client.create({ image: "host" });
+ * await using server = await sandbox.commands.start(["python3", "-m", "http.server", "8000"]);
+ * await sandbox.ports.wait(8000, { http: "/" });
+ * console.log(sandbox.ports.url(8000).includes(sandbox.name), (await sandbox.ports.list()).some(({ port }) => port === 8000));
+ * // Output: true true
+ * ```
+ */
 export class Ports {
   readonly #router: Router;
   readonly #target: Target;

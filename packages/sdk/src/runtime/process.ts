@@ -71,6 +71,21 @@ const reconnectMs = 60_000;
 /**
  * A process in a sandbox. Its output continues after a lost connection, without a gap unless more than 256 KiB were written in the
  * meantime. Disposing it kills the process.
+ *
+ * @example
+ * ```ts
+ * import { connect } from "@agent-sandbox/sdk";
+ *
+ * using client = await connect();
+ * await using sandbox = await client.create({ image: "host" });
+ * await using calculator = await sandbox.commands.start(["python3", "-u", "-c", "print(2 ** int(input()))"]);
+ * await calculator.write("10\n");
+ * for await (const { text } of calculator.output()) console.log(text);
+ * console.log((await calculator.wait()).exitCode);
+ * // Output: 1024
+ * //
+ * // 0
+ * ```
  */
 export class Process implements AsyncDisposable {
   readonly id: number;

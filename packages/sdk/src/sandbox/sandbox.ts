@@ -76,7 +76,24 @@ export interface Usage {
 const lifecycleTimeoutMs = 180_000;
 const callTimeoutMs = 60_000;
 
-/** A sandbox: run commands and code in it, transfer files, suspend and resume it. */
+/**
+ * A sandbox: run commands and code in it, transfer files, suspend and resume it.
+ *
+ * @example
+ * ```ts
+ * import { connect } from "@agent-sandbox/sdk";
+ *
+ * using client = await connect();
+ * await using sandbox = await client.create({ image: "host", suspendDepth: "Memory" });
+ * await sandbox.runCode("visits = 41");
+ * await sandbox.suspend();
+ * console.log((await sandbox.status()).phase);
+ * await sandbox.resume();
+ * console.log((await sandbox.runCode("visits + 1")).text);
+ * // Output: Suspended
+ * // 42
+ * ```
+ */
 export class Sandbox implements AsyncDisposable {
   readonly name: string;
   readonly namespace: string;

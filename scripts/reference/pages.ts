@@ -1,0 +1,24 @@
+import { join } from "node:path";
+import { typescriptPage } from "./typescript-page.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+export interface Page {
+  /** Relative to the repository. */
+  readonly file: string;
+  readonly text: string;
+}
+
+const hint =
+  "Made from the comments in the code by `make generate`; do not edit. Each example that is a whole program is run by `make test-sdk`.";
+
+function page(language: string, guide: string, text: string): string {
+  const body = text.trim().replaceAll(/\n{3,}/g, "\n\n");
+  return `# ${language} reference\n\n${hint} Start with the [guide](../guides/${guide}.md).\n\n${body}\n`;
+}
+
+/** The reference pages of the SDKs. */
+export function referencePages(): Page[] {
+  const typescript = typescriptPage(join(root, "packages/sdk/src/index.ts"));
+  return [{ file: "docs/reference/typescript.md", text: page("TypeScript", "typescript", typescript) }];
+}
