@@ -8,10 +8,13 @@ import { version } from "./version.ts";
 const root = `${import.meta.dirname}/..`;
 const source = `${root}/packages/sdk`;
 
-/** Everything is bundled, so the package has no dependencies. Returns its folder. */
+/** Everything is bundled, so the package has no dependencies, except optional ones for those who use them. Returns its folder. */
 export async function buildSdkPackage(folder = `${root}/dist/sdk`): Promise<string> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
+  const { name, description, license, peerDependencies, peerDependenciesMeta } = JSON.parse(
+    readFileSync(`${source}/package.json`, "utf8"),
+  ) as Manifest;
   await build({
     absWorkingDir: root,
     entryPoints: { index: `${source}/src/index.ts` },
@@ -21,7 +24,7 @@ export async function buildSdkPackage(folder = `${root}/dist/sdk`): Promise<stri
     format: "esm",
     // Of packages with several builds, the one in standard modules.
     platform: "neutral",
-    external: ["node:*"],
+    external: ["node:*", ...Object.keys(peerDependencies)],
     // Without `using`, which Node 24 is the first to have.
     target: "es2022",
     conditions: ["source"],
@@ -30,10 +33,6 @@ export async function buildSdkPackage(folder = `${root}/dist/sdk`): Promise<stri
   });
   execFileSync("tsc", ["-b", source], { cwd: root, stdio: "inherit" });
   writeDeclarations(folder);
-  const { name, description, license } = JSON.parse(readFileSync(`${source}/package.json`, "utf8")) as Record<
-    string,
-    string
-  >;
   const manifest = {
     name,
     version,
@@ -42,12 +41,22 @@ export async function buildSdkPackage(folder = `${root}/dist/sdk`): Promise<stri
     type: "module",
     sideEffects: false,
     engines: { node: ">=20.3" },
+    peerDependencies,
+    peerDependenciesMeta,
     exports: { ".": { types: "./index.d.ts", default: "./index.js" } },
   };
   writeFileSync(`${folder}/package.json`, `${JSON.stringify(manifest, null, 2)}\n`);
   copyFileSync(`${root}/LICENSE`, `${folder}/LICENSE`);
   copyFileSync(`${root}/docs/guides/typescript.md`, `${folder}/README.md`);
   return folder;
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly description: string;
+  readonly license: string;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>;
 }
 
 /** The declarations of public types. Those of `discover.ts` name types of another package and are not public. */

@@ -14,9 +14,18 @@ import { waitFor } from "./kube/wait.ts";
 import { requestId as newRequestId } from "./request-id.ts";
 import type { Router } from "./runtime/router.ts";
 import { createOnce } from "./sandbox/create-once.ts";
-import { type CreateOptions, checkOptions, claimOf, forkOf, sandboxOf } from "./sandbox/create-options.ts";
+import {
+  type CreateOptions,
+  checkOptions,
+  claimOf,
+  forkOf,
+  type Identity,
+  sandboxOf,
+} from "./sandbox/create-options.ts";
 import { isClaimed, isReady } from "./sandbox/readiness.ts";
 import { Sandbox, type SandboxStatus, statusOf } from "./sandbox/sandbox.ts";
+import { operate } from "./telemetry/operation.ts";
+import type { Tracing } from "./telemetry/tracing.ts";
 
 export interface Connection {
   readonly api: ApiServer;
@@ -74,48 +83,42 @@ export class SandboxClient implements Disposable {
     const { namespace = this.namespace, requestId = newRequestId() } = options;
     const name = options.name ?? `sandbox-${newRequestId().slice(0, 8)}`;
     const doing = `Cannot create sandbox "${name}"`;
-    using deadline = new Deadline(options, createTimeoutMs, doing);
     const identity = { name, namespace, requestId, now: Date.now() };
-    const place = { namespace, name };
-    const pool = options.pool ?? (options.template && (await this.#poolOf(options.template, namespace, deadline)));
-    if (pool !== undefined) {
-      const claim = await createOnce(this.#api, claims, claimOf(pool, options, identity), deadline);
-      return this.#orDelete(claims, claim, async () => {
-        const wait = { resource: claims, name: place, deadline, doing, from: claim, judge: isClaimed };
-        return this.#handleOf(await waitFor(this.#api, wait), true);
-      });
-    }
-    const wanted =
-      options.snapshot === undefined ? sandboxOf(options, identity) : await this.#fork(options, identity, deadline);
-    const created = await createOnce(this.#api, sandboxes, wanted, deadline);
-    return this.#orDelete(sandboxes, created, async () => {
-      await waitFor(this.#api, { resource: sandboxes, name: place, deadline, doing, from: created, judge: isReady });
-      return new Sandbox(this.#api, this.#connection.router, {
-        name,
-        namespace,
-        uid: created.metadata.uid,
-        isOwned: true,
-      });
-    });
+    const operation = { name: "create", sandbox: { name, namespace }, doing, options, defaultMs: createTimeoutMs };
+    return operate(this.#tracing, operation, (deadline) => this.#create(options, identity, { deadline, doing }));
   }
 
   /** Attaches to a sandbox by its name or the name of its claim. It may be asleep: the first call wakes it. */
   async get(name: string, options: CallOptions & { readonly namespace?: string } = {}): Promise<Sandbox> {
     const { namespace = this.namespace } = options;
-    using deadline = new Deadline(options, callTimeoutMs, `Cannot find sandbox "${name}"`);
-    const claim = await this.#find(claims, { namespace, name }, deadline);
-    if (claim?.status?.sandbox?.name !== undefined) return this.#handleOf(claim, false);
-    const { metadata } = await this.#api.get(sandboxes, { namespace, name }, deadline);
-    return new Sandbox(this.#api, this.#connection.router, { name, namespace, uid: metadata.uid, isOwned: false });
+    const sandbox = { name, namespace };
+    const limits = { options, defaultMs: callTimeoutMs, doing: `Cannot find sandbox "${name}"` };
+    return operate(this.#tracing, { name: "get", sandbox, ...limits }, async (deadline) => {
+      const claim = await this.#find(claims, sandbox, deadline);
+      if (claim?.status?.sandbox?.name !== undefined) return this.#handleOf(claim, false);
+      const { metadata } = await this.#api.get(sandboxes, sandbox, deadline);
+      return new Sandbox(this.#api, this.#connection.router, { ...sandbox, uid: metadata.uid, isOwned: false });
+    });
+  }
+
+  /**
+   * A handle of a sandbox that exists, by its name or the name of its claim. Nothing is sent, so this also works with a token for one
+   * sandbox and without an API server.
+   */
+  handle(name: string, options: { readonly namespace?: string } = {}): Sandbox {
+    const { namespace = this.namespace } = options;
+    return new Sandbox(this.#api, this.#connection.router, { name, namespace, isOwned: false });
   }
 
   async list(options: ListOptions = {}): Promise<ListedSandbox[]> {
     const { namespace = this.namespace, labels = {} } = options;
-    using deadline = new Deadline(options, callTimeoutMs, "Cannot list sandboxes");
     const labelSelector = Object.entries(labels)
       .map(([key, value]) => `${key}=${value}`)
       .join(",");
-    const found = await this.#api.list(sandboxes, { namespace, labelSelector }, deadline);
+    const operation = { name: "list", doing: "Cannot list sandboxes", options, defaultMs: callTimeoutMs };
+    const found = await operate(this.#tracing, operation, (deadline) =>
+      this.#api.list(sandboxes, { namespace, labelSelector }, deadline),
+    );
     return found.map((sandbox) => ({
       name: sandbox.metadata.name ?? "",
       namespace,
@@ -128,8 +131,10 @@ export class SandboxClient implements Disposable {
   /** Deletes a snapshot. Succeeds if it is already gone. */
   async deleteSnapshot(name: string, options: CallOptions & { readonly namespace?: string } = {}): Promise<void> {
     const { namespace = this.namespace } = options;
-    using deadline = new Deadline(options, callTimeoutMs, `Cannot delete snapshot "${name}"`);
-    await this.#api.delete(snapshots, { namespace, name }, deadline);
+    const doing = `Cannot delete snapshot "${name}"`;
+    await operate(this.#tracing, { name: "deleteSnapshot", doing, options, defaultMs: callTimeoutMs }, (deadline) =>
+      this.#api.delete(snapshots, { namespace, name }, deadline),
+    );
   }
 
   /** Closes the connections. Sandboxes go on. */
@@ -143,6 +148,35 @@ export class SandboxClient implements Disposable {
 
   get #api(): ApiServer {
     return this.#connection.api;
+  }
+
+  get #tracing(): Tracing | undefined {
+    return this.#connection.router.tracing;
+  }
+
+  async #create(
+    options: CreateOptions,
+    identity: Identity,
+    { deadline, doing }: { readonly deadline: Deadline; readonly doing: string },
+  ): Promise<Sandbox> {
+    const { name, namespace } = identity;
+    const place = { namespace, name };
+    const pool = options.pool ?? (options.template && (await this.#poolOf(options.template, namespace, deadline)));
+    if (pool !== undefined) {
+      const claim = await createOnce(this.#api, claims, claimOf(pool, options, identity), deadline);
+      return this.#orDelete(claims, { created: claim, deadline }, async () => {
+        const wait = { resource: claims, name: place, deadline, doing, from: claim, judge: isClaimed };
+        return this.#handleOf(await waitFor(this.#api, wait), true);
+      });
+    }
+    const wanted =
+      options.snapshot === undefined ? sandboxOf(options, identity) : await this.#fork(options, identity, deadline);
+    const created = await createOnce(this.#api, sandboxes, wanted, deadline);
+    return this.#orDelete(sandboxes, { created, deadline }, async () => {
+      await waitFor(this.#api, { resource: sandboxes, name: place, deadline, doing, from: created, judge: isReady });
+      const { uid } = created.metadata;
+      return new Sandbox(this.#api, this.#connection.router, { ...place, uid, isOwned: true });
+    });
   }
 
   #handleOf(claim: ClaimObject, isOwned: boolean): Sandbox {
@@ -175,11 +209,7 @@ export class SandboxClient implements Disposable {
     }
   }
 
-  async #fork(
-    options: CreateOptions,
-    identity: Parameters<typeof forkOf>[2],
-    deadline: Deadline,
-  ): Promise<SandboxObject> {
+  async #fork(options: CreateOptions, identity: Identity, deadline: Deadline): Promise<SandboxObject> {
     const { namespace } = identity;
     const snapshot = await this.#api.get(snapshots, { namespace, name: options.snapshot ?? "" }, deadline);
     const source = snapshot.status?.sourceName ?? snapshot.spec.sandboxRef?.name ?? "";
@@ -202,17 +232,17 @@ export class SandboxClient implements Disposable {
   /** Deletes what was created if the rest of the call fails. */
   async #orDelete(
     resource: typeof claims | typeof sandboxes,
-    { metadata }: ClaimObject | SandboxObject,
+    { created: { metadata }, deadline }: { readonly created: ClaimObject | SandboxObject; readonly deadline: Deadline },
     rest: () => Promise<Sandbox>,
   ): Promise<Sandbox> {
     try {
       return await rest();
     } catch (error) {
       // The caller's deadline or signal may be over, so this needs its own.
-      using deadline = new Deadline({}, callTimeoutMs, "Cannot clean up");
+      using own = new Deadline({ headers: deadline.headers }, callTimeoutMs, "Cannot clean up");
       const { name = "", namespace = "", uid } = metadata;
       await this.#api
-        .delete<ClaimObject | SandboxObject>(resource, { namespace, name, uid }, deadline)
+        .delete<ClaimObject | SandboxObject>(resource, { namespace, name, uid }, own)
         .catch(() => undefined);
       throw error;
     }

@@ -8,14 +8,21 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface DeadlineOptions extends CallOptions {
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
 /** The end of a call, for all the requests that it consists of. Dispose it when the call has ended. */
 export class Deadline implements Disposable {
   readonly signal: AbortSignal;
+  /** Sent with each request of the call: the context of its trace. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly #endsAt: number;
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** `doing` is the beginning of the error message, for example `Cannot run the command`. */
-  constructor({ timeoutMs, signal }: CallOptions, defaultMs: number, doing: string) {
+  constructor({ timeoutMs, signal, headers = {} }: DeadlineOptions, defaultMs: number, doing: string) {
+    this.headers = headers;
     const ms = timeoutMs ?? defaultMs;
     if (Number.isNaN(ms) || ms <= 0) {
       throw new SandboxError("InvalidArgument", `${doing}: timeoutMs is ${ms} instead of a positive number`);

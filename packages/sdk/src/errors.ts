@@ -61,7 +61,8 @@ export class SandboxError extends Error {
   }
 }
 
-/** Whether a call failed for this reason. */
+/** Whether a call failed for this reason. A program may have loaded the SDK twice, so this compares names instead of classes. */
 export function isSandboxError(error: unknown, reason?: ErrorReason): error is SandboxError {
-  return error instanceof SandboxError && (reason === undefined || error.reason === reason);
+  const isOurs = error instanceof Error && error.name === "SandboxError" && "reason" in error;
+  return isOurs && (reason === undefined || error.reason === reason);
 }

@@ -1,3 +1,5 @@
+import type { OpenTelemetry } from "../telemetry/tracing.ts";
+
 export interface ConnectOptions {
   /** The address of the router. Default: `AGENT_SANDBOX_ROUTER_URL`, or the router of the running box. */
   readonly router?: string;
@@ -14,6 +16,8 @@ export interface ConnectOptions {
   readonly context?: string;
   /** The data folder of the box. Default: `AGENT_SANDBOX_DATA_DIR`, or `/var/lib/agent-sandbox`. */
   readonly dataDir?: string;
+  /** The module `@opentelemetry/api`. Default: it is used if it is installed; in browsers it must be passed. */
+  readonly openTelemetry?: OpenTelemetry;
 }
 
 /** The value of an `Authorization` header from the option `token`. */

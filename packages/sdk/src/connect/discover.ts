@@ -2,20 +2,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ClusterAccess, loadDefault } from "@agent-sandbox/kube/kubeconfig";
 import { SandboxError } from "../errors.ts";
-import type { ApiAccess } from "../kube/api-server.ts";
-import type { RouterAccess } from "../runtime/router.ts";
 import { bearer, type ConnectOptions, trimSlash } from "./connect-options.ts";
-
-export interface Found {
-  readonly api: ApiAccess;
-  readonly router: RouterAccess;
-  readonly namespace: string;
-}
+import { namedServers, type Servers } from "./named-servers.ts";
 
 const defaultDataDir = "/var/lib/agent-sandbox";
 
 /** Finds the API server and the router: from the options, else the running box, else the kubeconfig or the Pod's service account. */
-export async function discover(options: ConnectOptions): Promise<Found> {
+export async function discover(options: ConnectOptions): Promise<Servers> {
   const environment = process.env;
   const isNamed = options.kubeconfig !== undefined || options.context !== undefined || options.server !== undefined;
   const box = isNamed
@@ -26,7 +19,7 @@ export async function discover(options: ConnectOptions): Promise<Found> {
     const hint = 'start a box with "agent-sandbox up", or set the option router or AGENT_SANDBOX_ROUTER_URL';
     throw new SandboxError("Unreachable", `Cannot find a router: no box is running here; ${hint}`);
   }
-  if (options.server !== undefined) return named(options, options.server, router);
+  if (options.server !== undefined) return namedServers(options, router);
   const path = options.kubeconfig ?? box?.kubeconfig;
   const { access, error } = await loadDefault({
     ...(path !== undefined && { path }),
@@ -36,19 +29,7 @@ export async function discover(options: ConnectOptions): Promise<Found> {
   return loaded(options, access, router);
 }
 
-function named(options: ConnectOptions, server: string, router: string): Found {
-  const { token, ca, namespace = "default" } = options;
-  const headers = async (): Promise<Record<string, string>> =>
-    token === undefined ? {} : { authorization: await bearer(token) };
-  const tls = ca === undefined ? {} : { tls: { ca } };
-  return {
-    namespace,
-    api: { server: trimSlash(server), authorize: async () => ({ headers: await headers(), ...tls }) },
-    router: { url: trimSlash(router), authorize: headers },
-  };
-}
-
-function loaded({ token, namespace }: ConnectOptions, access: ClusterAccess, router: string): Found {
+function loaded({ token, namespace }: ConnectOptions, access: ClusterAccess, router: string): Servers {
   const { credentials, tls, headers = {} } = access;
   const credential = async (isRefused: boolean): ReturnType<typeof credentials.get> => {
     if (token !== undefined) return { authorization: await bearer(token) };

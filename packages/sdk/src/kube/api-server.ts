@@ -159,7 +159,13 @@ export class ApiServer {
     return {
       method,
       url: `${this.#access.server}${path}`,
-      headers: { accept: "application/json", "user-agent": "agent-sandbox-sdk", ...type, ...headers },
+      headers: {
+        accept: "application/json",
+        "user-agent": "agent-sandbox-sdk",
+        ...type,
+        ...deadline.headers,
+        ...headers,
+      },
       signal: deadline.signal,
       tls,
       ...(body !== undefined && { body }),

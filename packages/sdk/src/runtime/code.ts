@@ -1,6 +1,7 @@
-import { type CallOptions, Deadline } from "../deadline.ts";
+import type { CallOptions } from "../deadline.ts";
 import { discard } from "../http/exchange.ts";
 import { readJsonLines } from "../http/lines.ts";
+import { operate } from "../telemetry/operation.ts";
 import { callJson, callRest } from "./rest.ts";
 import type { Router, Target } from "./router.ts";
 
@@ -78,64 +79,54 @@ export class CodeContext implements AsyncDisposable {
     this.#target = connection.target;
   }
 
-  static async create(
+  static create(
     connection: { readonly router: Router; readonly target: Target },
     options: ContextOptions = {},
   ): Promise<CodeContext> {
     const { language = "python", cwd, env, user } = options;
+    const { router, target } = connection;
     const doing = `Cannot start ${language}`;
-    using deadline = new Deadline(options, defaultTimeoutMs, doing);
-    const json = { language, cwd, env, user };
-    const call = { doing, deadline, method: "POST", path: "/contexts", json } as const;
-    const { id } = await callJson<{ id: string }>(connection.router, connection.target, call);
-    return new CodeContext(id, language, connection);
+    const operation = { name: "code.createContext", sandbox: target, doing, options, defaultMs: defaultTimeoutMs };
+    return operate(router.tracing, operation, async (deadline) => {
+      const json = { language, cwd, env, user };
+      const call = { doing, deadline, method: "POST", path: "/contexts", json } as const;
+      const { id } = await callJson<{ id: string }>(router, target, call);
+      return new CodeContext(id, language, connection);
+    });
   }
 
   /** Runs code. When the call is cancelled or takes longer than `timeoutMs` (default: one minute), the code is interrupted. */
-  async run(code: string, options: RunCodeOptions = {}): Promise<CodeResult> {
-    const { timeoutMs = defaultTimeoutMs, signal, onStdout, onStderr, onResult } = options;
+  run(code: string, options: RunCodeOptions = {}): Promise<CodeResult> {
+    const { timeoutMs = defaultTimeoutMs, signal } = options;
     const doing = "Cannot run the code";
-    using deadline = new Deadline({ timeoutMs: timeoutMs + graceMs, signal }, 0, doing);
-    const body = JSON.stringify({ code, timeout_seconds: timeoutMs / 1000 });
-    const headers = { "content-type": "application/json" };
-    const path = `/contexts/${encodeURIComponent(this.id)}/execute`;
     const call = {
       doing,
-      deadline,
       method: "POST",
-      path,
+      path: `/contexts/${encodeURIComponent(this.id)}/execute`,
       query: { stream: true },
-      headers,
-      body,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ code, timeout_seconds: timeoutMs / 1000 }),
       isRepeatable: false,
     } as const;
-    const response = await callRest(this.#router, this.#target, call);
-    const found: { stdout: string; stderr: string; results: CodeValue[]; error?: CodeError } = {
-      stdout: "",
-      stderr: "",
-      results: [],
-    };
-    for await (const event of readJsonLines<CodeEvent>(response.body)) {
-      const { type, text = "", data = {}, name = "", message = "", traceback = "" } = event;
-      if (type === "stdout") onStdout?.(text);
-      if (type === "stderr") onStderr?.(text);
-      if (type === "stdout" || type === "stderr") found[type] += text;
-      if (type === "result" || type === "display") {
-        onResult?.(data);
-        found.results.push(data);
-      }
-      if (type === "error") found.error = { name, message, traceback };
-    }
-    const text = found.results.at(-1)?.["text/plain"];
-    return typeof text === "string" ? { ...found, text } : found;
+    const limits = { options: { timeoutMs: timeoutMs + graceMs, signal }, defaultMs: 0 };
+    return operate(
+      this.#router.tracing,
+      { name: "code.run", sandbox: this.#target, doing, ...limits },
+      async (deadline) => {
+        const response = await callRest(this.#router, this.#target, { ...call, deadline });
+        return collect(readJsonLines<CodeEvent>(response.body), options);
+      },
+    );
   }
 
   /** Ends the interpreter and everything it started. */
-  async close(options: CallOptions = {}): Promise<void> {
+  close(options: CallOptions = {}): Promise<void> {
     const doing = `Cannot end context "${this.id}"`;
-    using deadline = new Deadline(options, defaultTimeoutMs, doing);
     const path = `/contexts/${encodeURIComponent(this.id)}`;
-    await discard(await callRest(this.#router, this.#target, { doing, deadline, method: "DELETE", path }));
+    const operation = { name: "code.close", sandbox: this.#target, doing, options, defaultMs: defaultTimeoutMs };
+    return operate(this.#router.tracing, operation, async (deadline) =>
+      discard(await callRest(this.#router, this.#target, { doing, deadline, method: "DELETE", path })),
+    );
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -150,4 +141,27 @@ interface CodeEvent {
   readonly name?: string;
   readonly message?: string;
   readonly traceback?: string;
+}
+
+async function collect(
+  events: AsyncIterable<CodeEvent>,
+  { onStdout, onStderr, onResult }: RunCodeOptions,
+): Promise<CodeResult> {
+  const found: { stdout: string; stderr: string; results: CodeValue[]; error?: CodeError } = {
+    stdout: "",
+    stderr: "",
+    results: [],
+  };
+  for await (const { type, text = "", data = {}, name = "", message = "", traceback = "" } of events) {
+    if (type === "stdout") onStdout?.(text);
+    if (type === "stderr") onStderr?.(text);
+    if (type === "stdout" || type === "stderr") found[type] += text;
+    if (type === "result" || type === "display") {
+      onResult?.(data);
+      found.results.push(data);
+    }
+    if (type === "error") found.error = { name, message, traceback };
+  }
+  const text = found.results.at(-1)?.["text/plain"];
+  return typeof text === "string" ? { ...found, text } : found;
 }

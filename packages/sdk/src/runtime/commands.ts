@@ -1,8 +1,9 @@
-import { type CallOptions, Deadline } from "../deadline.ts";
+import type { CallOptions, Deadline } from "../deadline.ts";
 import { isSandboxError, SandboxError } from "../errors.ts";
 import { bytesOf, decodeBase64, encodeBase64 } from "../http/base64.ts";
 import { requestId } from "../request-id.ts";
-import { Process, type ProcessInfo, parseProcesses, type TerminalSize } from "./process.ts";
+import { type Operation, operate } from "../telemetry/operation.ts";
+import { Process, type ProcessConnection, type ProcessInfo, parseProcesses, type TerminalSize } from "./process.ts";
 import type { Router, Target } from "./router.ts";
 import { callUnary } from "./rpc.ts";
 
@@ -77,25 +78,59 @@ export class Commands {
   }
 
   /** Runs a command until it ends. An exit code other than 0 is a result, not an error. Default timeout: one minute. */
-  async run(command: Command, options: RunOptions = {}): Promise<CommandResult> {
+  run(command: Command, options: RunOptions = {}): Promise<CommandResult> {
     if (options.onStdout !== undefined || options.onStderr !== undefined) return this.#stream(command, options);
     const { timeoutMs = defaultTimeoutMs, stdin, maxOutputBytes, signal } = options;
     const doing = `Cannot run ${describe(command)}`;
-    using deadline = new Deadline({ timeoutMs: timeoutMs + graceMs, signal }, 0, doing);
-    const message = {
-      config: configOf(command, options, timeoutMs),
-      requestId: requestId(),
-      ...(stdin !== undefined && { stdin: encodeBase64(bytesOf(stdin)) }),
-      ...(maxOutputBytes !== undefined && { maxOutputBytes }),
-    };
-    const call = { doing, deadline, method: "Execute", message, isRepeatable: true };
-    return resultOf(await callUnary<ExecuteResponse>(this.#router, this.#target, call));
+    const limits = { options: { timeoutMs: timeoutMs + graceMs, signal }, defaultMs: 0 };
+    return this.#operate({ name: "commands.run", doing, ...limits }, async (deadline) => {
+      const message = {
+        config: configOf(command, options, timeoutMs),
+        requestId: requestId(),
+        ...(stdin !== undefined && { stdin: encodeBase64(bytesOf(stdin)) }),
+        ...(maxOutputBytes !== undefined && { maxOutputBytes }),
+      };
+      const call = { doing, deadline, method: "Execute", message, isRepeatable: true };
+      return resultOf(await callUnary<ExecuteResponse>(this.#router, this.#target, call));
+    });
   }
 
   /** Starts a program and returns while it runs. `timeoutMs` limits its life. */
-  async start(command: Command, options: StartOptions = {}): Promise<Process> {
+  start(command: Command, options: StartOptions = {}): Promise<Process> {
     const doing = `Cannot start ${describe(command)}`;
-    const { terminal, keepRunningMs = 10_000, timeoutMs, signal } = options;
+    const { signal } = options;
+    const operation = { name: "commands.start", doing, options: { signal }, defaultMs: defaultTimeoutMs };
+    return this.#operate(operation, ({ headers: trace }) => this.#start(command, options, { doing, trace }));
+  }
+
+  /** Connects to a process that `start` has started, also from another program. Its kept output (256 KiB) is sent again. */
+  attach(
+    id: number,
+    { fromOffset, signal }: { readonly fromOffset?: number } & Pick<CallOptions, "signal"> = {},
+  ): Promise<Process> {
+    const message = { processId: id, ...(fromOffset !== undefined && { fromOffset: String(fromOffset) }) };
+    const doing = `Cannot attach to process ${id}`;
+    const operation = { name: "commands.attach", doing, options: { signal }, defaultMs: defaultTimeoutMs };
+    return this.#operate(operation, ({ headers: trace }) =>
+      Process.open({ router: this.#router, target: this.#target, doing, signal, trace }, { method: "Attach", message }),
+    );
+  }
+
+  /** Running processes, and processes of `start` that have ended recently. */
+  list(options: CallOptions = {}): Promise<ProcessInfo[]> {
+    const doing = "Cannot list the processes";
+    const operation = { name: "commands.list", doing, options, defaultMs: defaultTimeoutMs };
+    return this.#operate(operation, async (deadline) => {
+      const call = { doing, deadline, method: "List", message: {}, isRepeatable: true };
+      return parseProcesses(await callUnary(this.#router, this.#target, call));
+    });
+  }
+
+  #start(
+    command: Command,
+    { terminal, keepRunningMs = 10_000, timeoutMs, signal, ...options }: StartOptions,
+    place: Pick<ProcessConnection, "doing" | "trace" | "isPart">,
+  ): Promise<Process> {
     const message = {
       config: configOf(command, options, timeoutMs),
       detach: true,
@@ -103,47 +138,33 @@ export class Commands {
       ...(terminal !== undefined && { pty: terminal }),
       ...(Number.isFinite(keepRunningMs) && { abandonAfter: durationOf(keepRunningMs) }),
     };
-    return Process.open({ router: this.#router, target: this.#target, doing, signal }, { method: "Start", message });
+    const connection = { router: this.#router, target: this.#target, signal, ...place };
+    return Process.open(connection, { method: "Start", message });
   }
 
-  /** Connects to a process that `start` has started, also from another program. Its kept output (256 KiB) is sent again. */
-  async attach(
-    id: number,
-    { fromOffset, signal }: { readonly fromOffset?: number } & Pick<CallOptions, "signal"> = {},
-  ): Promise<Process> {
-    const message = { processId: id, ...(fromOffset !== undefined && { fromOffset: String(fromOffset) }) };
-    const doing = `Cannot attach to process ${id}`;
-    return Process.open({ router: this.#router, target: this.#target, doing, signal }, { method: "Attach", message });
+  #stream(command: Command, options: RunOptions): Promise<CommandResult> {
+    const { timeoutMs = defaultTimeoutMs, stdin, maxOutputBytes = Number.POSITIVE_INFINITY } = options;
+    const { signal: cancel, onStdout, onStderr } = options;
+    const doing = `Cannot run ${describe(command)}`;
+    const limits = { options: { timeoutMs: Number.POSITIVE_INFINITY, signal: cancel }, defaultMs: 0 };
+    return this.#operate({ name: "commands.run", doing, ...limits }, async ({ headers: trace }) => {
+      await using process = await this.#start(command, { ...options, timeoutMs }, { doing, trace, isPart: true });
+      if (stdin !== undefined) await process.write(stdin).catch(ifEnded);
+      await process.closeInput().catch(ifEnded);
+      const kept = { stdout: "", stderr: "" };
+      let size = 0;
+      for await (const { stream, text } of process.output()) {
+        (stream === "stdout" ? onStdout : onStderr)?.(text);
+        if (size < maxOutputBytes) kept[stream] += text;
+        size += text.length;
+      }
+      const { exitCode, signal, timedOut } = await process.wait();
+      return { ...kept, exitCode, timedOut, truncated: size > maxOutputBytes, ...(signal !== undefined && { signal }) };
+    });
   }
 
-  /** Running processes, and processes of `start` that have ended recently. */
-  async list(options: CallOptions = {}): Promise<ProcessInfo[]> {
-    const doing = "Cannot list the processes";
-    using deadline = new Deadline(options, defaultTimeoutMs, doing);
-    const call = { doing, deadline, method: "List", message: {}, isRepeatable: true };
-    return parseProcesses(await callUnary(this.#router, this.#target, call));
-  }
-
-  async #stream(command: Command, options: RunOptions): Promise<CommandResult> {
-    const {
-      timeoutMs = defaultTimeoutMs,
-      stdin,
-      maxOutputBytes = Number.POSITIVE_INFINITY,
-      onStdout,
-      onStderr,
-    } = options;
-    await using process = await this.start(command, { ...options, timeoutMs });
-    if (stdin !== undefined) await process.write(stdin).catch(ifEnded);
-    await process.closeInput().catch(ifEnded);
-    const kept = { stdout: "", stderr: "" };
-    let size = 0;
-    for await (const { stream, text } of process.output()) {
-      (stream === "stdout" ? onStdout : onStderr)?.(text);
-      if (size < maxOutputBytes) kept[stream] += text;
-      size += text.length;
-    }
-    const { exitCode, signal, timedOut } = await process.wait();
-    return { ...kept, exitCode, timedOut, truncated: size > maxOutputBytes, ...(signal !== undefined && { signal }) };
+  #operate<T>(operation: Omit<Operation, "sandbox">, work: (deadline: Deadline) => Promise<T>): Promise<T> {
+    return operate(this.#router.tracing, { ...operation, sandbox: this.#target }, work);
   }
 }
 

@@ -1,6 +1,7 @@
-import { type CallOptions, Deadline } from "../deadline.ts";
+import type { CallOptions, Deadline } from "../deadline.ts";
 import { SandboxError } from "../errors.ts";
 import { readText } from "../http/exchange.ts";
+import { operate } from "../telemetry/operation.ts";
 import { callJson } from "./rest.ts";
 import type { Router, Target } from "./router.ts";
 
@@ -45,45 +46,52 @@ export class Ports {
   }
 
   /** A link that opens a port in a browser. It is valid for one minute and can be used once. */
-  async loginUrl(port: number, options: CallOptions = {}): Promise<string> {
+  loginUrl(port: number, options: CallOptions = {}): Promise<string> {
     const { name, namespace } = this.#target;
     const doing = `Cannot create a login link for port ${port}`;
-    using deadline = new Deadline(options, defaultTimeoutMs, doing);
     const path = `/router/v1/namespaces/${namespace}/sandboxes/${name}/logins`;
-    const response = await this.#router.control({
-      doing,
-      deadline,
-      method: "POST",
-      path,
-      body: JSON.stringify({ ports: [port] }),
+    const body = JSON.stringify({ ports: [port] });
+    return this.#operate("ports.loginUrl", { doing, options }, async (deadline) => {
+      const response = await this.#router.control({ doing, deadline, method: "POST", path, body });
+      return (JSON.parse(await readText(response.body)) as { url: string }).url;
     });
-    return (JSON.parse(await readText(response.body)) as { url: string }).url;
   }
 
   /** The ports that are open now. */
-  async list(options: CallOptions = {}): Promise<OpenPort[]> {
+  list(options: CallOptions = {}): Promise<OpenPort[]> {
     const doing = "Cannot list the ports";
-    using deadline = new Deadline(options, defaultTimeoutMs, doing);
-    const call = { doing, deadline, method: "GET", path: "/ports" } as const;
-    const { ports = [] } = await callJson<{ ports?: OpenPort[] }>(this.#router, this.#target, call);
-    return ports.map(({ port, address, command }) => ({ port, address, command }));
+    return this.#operate("ports.list", { doing, options }, async (deadline) => {
+      const call = { doing, deadline, method: "GET", path: "/ports" } as const;
+      const { ports = [] } = await callJson<{ ports?: OpenPort[] }>(this.#router, this.#target, call);
+      return ports.map(({ port, address, command }) => ({ port, address, command }));
+    });
   }
 
   /** Waits until a program listens on the port; with `http`, until it answers there with a status below 500. Default: one minute. */
-  async wait(port: number, options: CallOptions & { readonly http?: string } = {}): Promise<void> {
+  wait(port: number, options: CallOptions & { readonly http?: string } = {}): Promise<void> {
     const doing = `Cannot wait for port ${port}`;
-    using deadline = new Deadline(options, defaultTimeoutMs, doing);
-    for (;;) {
-      const query = {
-        wait: `${Math.min(20, Math.max(0.1, deadline.remainingMs / 1000 - 0.5)).toFixed(1)}s`,
-        http: options.http,
-      };
-      const call = { doing, deadline, method: "GET", path: `/ports/${port}`, query } as const;
-      const { ready, reason } = await callJson<{ ready: boolean; reason?: string }>(this.#router, this.#target, call);
-      if (ready) return;
-      if (deadline.remainingMs < 600)
-        throw new SandboxError("TimedOut", `${doing}: ${reason ?? "nothing listens there"}`);
-    }
+    return this.#operate("ports.wait", { doing, options }, async (deadline) => {
+      for (;;) {
+        const query = {
+          wait: `${Math.min(20, Math.max(0.1, deadline.remainingMs / 1000 - 0.5)).toFixed(1)}s`,
+          http: options.http,
+        };
+        const call = { doing, deadline, method: "GET", path: `/ports/${port}`, query } as const;
+        const { ready, reason } = await callJson<{ ready: boolean; reason?: string }>(this.#router, this.#target, call);
+        if (ready) return;
+        if (deadline.remainingMs < 600)
+          throw new SandboxError("TimedOut", `${doing}: ${reason ?? "nothing listens there"}`);
+      }
+    });
+  }
+
+  #operate<T>(
+    name: string,
+    call: { readonly doing: string; readonly options: CallOptions },
+    work: (deadline: Deadline) => Promise<T>,
+  ): Promise<T> {
+    const operation = { name, sandbox: this.#target, defaultMs: defaultTimeoutMs, ...call };
+    return operate(this.#router.tracing, operation, work);
   }
 }
 

@@ -2,6 +2,8 @@ import { type CallOptions, Deadline } from "../deadline.ts";
 import { isSandboxError, SandboxError } from "../errors.ts";
 import { bytesOf, decodeBase64, encodeBase64 } from "../http/base64.ts";
 import { ConnectionLost } from "../http/exchange.ts";
+import { type Operation, operate } from "../telemetry/operation.ts";
+import type { TraceHeaders } from "../telemetry/tracing.ts";
 import type { Router, Target } from "./router.ts";
 import { callStream, callUnary } from "./rpc.ts";
 
@@ -36,11 +38,15 @@ export interface ProcessInfo {
 /** The names that `kill -l` prints, with `SIG`. */
 export type SignalName = `SIG${string}`;
 
-interface Connection {
+export interface ProcessConnection {
   readonly router: Router;
   readonly target: Target;
   readonly doing: string;
   readonly signal?: AbortSignal | undefined;
+  /** Of the operation that opened the connection. */
+  readonly trace: TraceHeaders;
+  /** Whether all calls of the process are parts of that operation. */
+  readonly isPart?: boolean;
 }
 
 interface Opening {
@@ -89,7 +95,7 @@ const reconnectMs = 60_000;
  */
 export class Process implements AsyncDisposable {
   readonly id: number;
-  readonly #connection: Connection;
+  readonly #connection: ProcessConnection;
   readonly #closing: AbortController;
   #events: AsyncGenerator<Event>;
   /** Of the next byte of output. */
@@ -98,7 +104,7 @@ export class Process implements AsyncDisposable {
 
   private constructor(
     id: number,
-    connection: Connection,
+    connection: ProcessConnection,
     stream: { events: AsyncGenerator<Event>; closing: AbortController },
   ) {
     this.id = id;
@@ -108,7 +114,7 @@ export class Process implements AsyncDisposable {
   }
 
   /** Starts a process or attaches to one. */
-  static async open(connection: Connection, opening: Opening): Promise<Process> {
+  static async open(connection: ProcessConnection, opening: Opening): Promise<Process> {
     const closing = new AbortController();
     const signal =
       connection.signal === undefined ? closing.signal : AbortSignal.any([connection.signal, closing.signal]);
@@ -139,11 +145,13 @@ export class Process implements AsyncDisposable {
   async wait({ signal }: Pick<CallOptions, "signal"> = {}): Promise<Exit> {
     if (this.#exit !== undefined) return this.#exit;
     const doing = `Cannot wait for process ${this.id}`;
-    using deadline = new Deadline({ timeoutMs: Number.POSITIVE_INFINITY, signal }, 0, doing);
-    const call = { doing, deadline, method: "Wait", message: { processId: this.id }, isRepeatable: true };
-    const { exit = {} } = await this.#unary<{ exit?: ExitMessage }>(call);
-    this.#exit = exitOf(exit);
-    return this.#exit;
+    const limits = { options: { timeoutMs: Number.POSITIVE_INFINITY, signal }, defaultMs: 0 };
+    return this.#operate({ name: "process.wait", doing, ...limits }, async (deadline) => {
+      const call = { doing, deadline, method: "Wait", message: { processId: this.id }, isRepeatable: true };
+      const { exit = {} } = await this.#unary<{ exit?: ExitMessage }>(call);
+      this.#exit = exitOf(exit);
+      return this.#exit;
+    });
   }
 
   /** Writes to the standard input. Repeated after a lost connection only if the sandbox has not received it. */
@@ -202,13 +210,20 @@ export class Process implements AsyncDisposable {
   }
 
   async #call(
-    method: string,
+    method: keyof typeof operations,
     message: object,
     { isRepeatable, ...options }: CallOptions & { isRepeatable: boolean },
   ): Promise<void> {
     const doing = `Cannot reach process ${this.id}`;
-    using deadline = new Deadline(options, defaultTimeoutMs, doing);
-    await this.#unary({ doing, deadline, method, message: { processId: this.id, ...message }, isRepeatable });
+    const operation = { name: `process.${operations[method]}`, doing, options, defaultMs: defaultTimeoutMs };
+    await this.#operate(operation, (deadline) =>
+      this.#unary({ doing, deadline, method, message: { processId: this.id, ...message }, isRepeatable }),
+    );
+  }
+
+  #operate<T>(operation: Omit<Operation, "sandbox">, work: (deadline: Deadline) => Promise<T>): Promise<T> {
+    const { router, target, trace, isPart = false } = this.#connection;
+    return operate(router.tracing, { ...operation, sandbox: target, within: isPart ? trace : undefined }, work);
   }
 
   #unary<T>(call: Parameters<typeof callUnary>[2]): Promise<T> {
@@ -216,11 +231,14 @@ export class Process implements AsyncDisposable {
   }
 }
 
+/** The names of the calls in traces. */
+const operations = { WriteStdin: "write", SendSignal: "kill", ResizeTTY: "resize" } as const;
+
 async function* streamOf(
-  { router, target, doing, signal }: Connection,
+  { router, target, doing, signal, trace }: ProcessConnection,
   { method, message }: Opening,
 ): AsyncGenerator<Event> {
-  using deadline = new Deadline({ signal }, reconnectMs, doing);
+  using deadline = new Deadline({ signal, headers: trace }, reconnectMs, doing);
   yield* callStream<Event>(router, target, { doing, deadline, method, message, isRepeatable: true });
 }
 

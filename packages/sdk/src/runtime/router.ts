@@ -2,6 +2,7 @@ import type { Deadline } from "../deadline.ts";
 import { type ErrorReason, SandboxError } from "../errors.ts";
 import { type HttpBody, type HttpResponse, readErrorText, type SendHttp } from "../http/exchange.ts";
 import { retry, TransientError } from "../retry.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
 
 /** Where the router is, and the credential for it. */
 export interface RouterAccess {
@@ -34,12 +35,15 @@ export interface RouterCall {
 
 /** Sends requests to sandboxes. Wakes those that sleep. */
 export class Router {
+  /** Undefined if the program cannot collect traces. */
+  readonly tracing: Tracing | undefined;
   readonly #send: SendHttp;
   readonly #access: RouterAccess;
 
-  constructor(send: SendHttp, access: RouterAccess) {
+  constructor(send: SendHttp, access: RouterAccess, tracing?: Tracing) {
     this.#send = send;
     this.#access = access;
+    this.tracing = tracing;
   }
 
   get url(): string {
@@ -71,7 +75,8 @@ export class Router {
   control(call: Pick<RouterCall, "doing" | "deadline" | "method" | "path" | "body">): Promise<HttpResponse> {
     const { doing, deadline, method, path, body } = call;
     const attempt = async (): Promise<HttpResponse> => {
-      const headers = { "content-type": "application/json", ...(await this.#access.authorize(false)) };
+      const credential = await this.#access.authorize(false);
+      const headers = { "content-type": "application/json", ...deadline.headers, ...credential };
       const url = `${this.#access.url}${path}`;
       const response = await this.#send({
         method,
@@ -104,6 +109,7 @@ export class Router {
         ...(target.uid !== undefined && { "x-sandbox-uid": target.uid }),
         // A sandbox that has restarted since the first attempt refuses the call: it may have run before.
         ...(ageMs !== undefined && { "x-request-age": String(ageMs) }),
+        ...deadline.headers,
         ...headers,
         ...(await this.#access.authorize(isRefused)),
       },

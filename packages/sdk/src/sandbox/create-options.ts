@@ -65,7 +65,7 @@ export function checkOptions(options: CreateOptions): void {
   }
 }
 
-interface Identity {
+export interface Identity {
   readonly name: string;
   readonly namespace: string;
   readonly requestId: string;

@@ -1,4 +1,4 @@
-import { type CallOptions, Deadline } from "../deadline.ts";
+import type { CallOptions, Deadline } from "../deadline.ts";
 import { isSandboxError } from "../errors.ts";
 import type { ApiServer, ObjectName } from "../kube/api-server.ts";
 import {
@@ -25,6 +25,7 @@ import { Files } from "../runtime/files.ts";
 import { Ports } from "../runtime/ports.ts";
 import { callJson } from "../runtime/rest.ts";
 import type { Router } from "../runtime/router.ts";
+import { operate } from "../telemetry/operation.ts";
 import { createOnce, requestIdAnnotation } from "./create-once.ts";
 import { isReady, isSuspended, isTaken } from "./readiness.ts";
 
@@ -128,15 +129,18 @@ export class Sandbox implements AsyncDisposable {
   }
 
   async status(options: CallOptions = {}): Promise<SandboxStatus> {
-    using deadline = new Deadline(options, callTimeoutMs, `Cannot get sandbox "${this.name}"`);
-    return statusOf(await this.#api.get(sandboxes, this.#object, deadline));
+    const call = { doing: `Cannot get sandbox "${this.name}"`, options };
+    return this.#operate("status", call, async (deadline) =>
+      statusOf(await this.#api.get(sandboxes, this.#object, deadline)),
+    );
   }
 
   /** Waits until the sandbox can be used. Rejects at once with `Failed` if it never will. Default: three minutes. */
   async waitUntilReady(options: CallOptions = {}): Promise<void> {
     const doing = `Cannot wait for sandbox "${this.name}"`;
-    using deadline = new Deadline(options, lifecycleTimeoutMs, doing);
-    await waitFor(this.#api, { resource: sandboxes, name: this.#object, deadline, doing, judge: isReady });
+    await this.#operate("waitUntilReady", { doing, options, defaultMs: lifecycleTimeoutMs }, (deadline) =>
+      waitFor(this.#api, { resource: sandboxes, name: this.#object, deadline, doing, judge: isReady }),
+    );
   }
 
   /**
@@ -175,7 +179,6 @@ export class Sandbox implements AsyncDisposable {
   async snapshot(options: SnapshotOptions = {}): Promise<Snapshot> {
     const { name = `${this.name}-${requestId().slice(0, 8)}`, depth, ttlSeconds } = options;
     const doing = `Cannot take a snapshot of sandbox "${this.name}"`;
-    using deadline = new Deadline(options, lifecycleTimeoutMs, doing);
     const object: SnapshotObject = {
       apiVersion: snapshots.apiVersion,
       kind: snapshots.kind,
@@ -186,15 +189,11 @@ export class Sandbox implements AsyncDisposable {
         ...(ttlSeconds !== undefined && { ttlSecondsAfterCreation: ttlSeconds }),
       },
     };
-    const from = await createOnce(this.#api, snapshots, object, deadline);
     const place = { namespace: this.namespace, name };
-    const { status } = await waitFor(this.#api, {
-      resource: snapshots,
-      name: place,
-      deadline,
-      doing,
-      from,
-      judge: isTaken,
+    const call = { doing, options, defaultMs: lifecycleTimeoutMs };
+    const { status } = await this.#operate("snapshot", call, async (deadline) => {
+      const from = await createOnce(this.#api, snapshots, object, deadline);
+      return waitFor(this.#api, { resource: snapshots, name: place, deadline, doing, from, judge: isTaken });
     });
     return {
       name,
@@ -206,31 +205,23 @@ export class Sandbox implements AsyncDisposable {
 
   /** Deletes the sandbox this many seconds from now, instead of at its present time. */
   async extend(lifetimeSeconds: number, options: CallOptions = {}): Promise<Date> {
-    using deadline = new Deadline(options, callTimeoutMs, `Cannot extend sandbox "${this.name}"`);
     const expiresAt = new Date(Math.floor(Date.now() / 1000 + lifetimeSeconds) * 1000);
     const shutdown = { shutdownTime: expiresAt.toISOString().replace(".000", ""), shutdownPolicy: "Delete" };
     const { claim } = this.#identity;
-    if (claim === undefined) await this.#api.patch(sandboxes, this.#object, { spec: shutdown }, deadline);
-    else
-      await this.#api.patch(
-        claims,
-        { namespace: this.namespace, name: claim.name },
-        { spec: { lifecycle: shutdown } },
-        deadline,
-      );
+    await this.#operate("extend", { doing: `Cannot extend sandbox "${this.name}"`, options }, async (deadline) => {
+      if (claim === undefined) return this.#api.patch(sandboxes, this.#object, { spec: shutdown }, deadline);
+      const place = { namespace: this.namespace, name: claim.name };
+      return this.#api.patch(claims, place, { spec: { lifecycle: shutdown } }, deadline);
+    });
     return expiresAt;
   }
 
   /** What the sandbox uses now. */
   async usage(options: CallOptions = {}): Promise<Usage> {
     const doing = `Cannot measure sandbox "${this.name}"`;
-    using deadline = new Deadline(options, callTimeoutMs, doing);
-    const wire = await callJson<WireUsage>(this.#router, this.#identity, {
-      doing,
-      deadline,
-      method: "GET",
-      path: "/usage",
-    });
+    const wire = await this.#operate("usage", { doing, options }, (deadline) =>
+      callJson<WireUsage>(this.#router, this.#identity, { doing, deadline, method: "GET", path: "/usage" }),
+    );
     const limit = wire.memory.limit_bytes;
     return {
       cpuSeconds: wire.cpu.used_seconds,
@@ -243,10 +234,12 @@ export class Sandbox implements AsyncDisposable {
 
   /** Deletes the sandbox and everything in it. Succeeds if it is already gone. */
   async delete(options: CallOptions = {}): Promise<void> {
-    using deadline = new Deadline(options, callTimeoutMs, `Cannot delete sandbox "${this.name}"`);
     const { claim, uid } = this.#identity;
-    if (claim === undefined) await this.#api.delete(sandboxes, { ...this.#object, uid }, deadline);
-    else await this.#api.delete(claims, { namespace: this.namespace, ...claim }, deadline);
+    await this.#operate("delete", { doing: `Cannot delete sandbox "${this.name}"`, options }, (deadline) =>
+      claim === undefined
+        ? this.#api.delete(sandboxes, { ...this.#object, uid }, deadline)
+        : this.#api.delete(claims, { namespace: this.namespace, ...claim }, deadline),
+    );
   }
 
   /** Deletes a sandbox that this handle created. A sandbox that it was attached to goes on. */
@@ -259,11 +252,22 @@ export class Sandbox implements AsyncDisposable {
     judge: (sandbox: SandboxObject) => Verdict<SandboxObject>,
     { doing, ...options }: CallOptions & { readonly doing: string },
   ): Promise<Suspension> {
-    using deadline = new Deadline(options, lifecycleTimeoutMs, doing);
     const name = this.#object;
-    const from = await this.#api.patch(sandboxes, name, { spec: { operatingMode } }, deadline);
-    const done = await waitFor(this.#api, { resource: sandboxes, name, deadline, doing, from, judge });
+    const operation = operatingMode === "Suspended" ? "suspend" : "resume";
+    const call = { doing, options, defaultMs: lifecycleTimeoutMs };
+    const done = await this.#operate(operation, call, async (deadline) => {
+      const from = await this.#api.patch(sandboxes, name, { spec: { operatingMode } }, deadline);
+      return waitFor(this.#api, { resource: sandboxes, name, deadline, doing, from, judge });
+    });
     return done.status?.suspension ?? {};
+  }
+
+  #operate<T>(
+    name: string,
+    call: { readonly doing: string; readonly options: CallOptions; readonly defaultMs?: number },
+    work: (deadline: Deadline) => Promise<T>,
+  ): Promise<T> {
+    return operate(this.#router.tracing, { name, sandbox: this.#object, defaultMs: callTimeoutMs, ...call }, work);
   }
 
   get #object(): ObjectName {

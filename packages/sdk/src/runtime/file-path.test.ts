@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { encodePath } from "./files.ts";
+import { encodePath } from "./file-path.ts";
 
 test.for([
   ["a/b.txt", "a/b.txt"],
