@@ -18,19 +18,26 @@ interface Exported {
 
 /** The names that a module exports, with their signatures and comments: functions, then classes, then types. */
 export function typescriptPage(index: string): string {
+  return exportsOf(index)
+    .sort((a, b) => rank(a.declaration) - rank(b.declaration))
+    .map(describe)
+    .join("\n");
+}
+
+function exportsOf(index: string): Exported[] {
   const source = parse(index);
   const exported: Exported[] = [];
   for (const statement of source.body) {
+    if (statement.type === "ExportAllDeclaration") {
+      exported.push(...exportsOf(join(dirname(index), statement.source.value)));
+    }
     if (statement.type !== "ExportNamedDeclaration") continue;
     if (statement.declaration !== null) exported.push({ source, statement, declaration: statement.declaration });
     if (statement.source === null) continue;
     const from = parse(join(dirname(index), statement.source.value));
     for (const specifier of statement.specifiers) exported.push(find(from, nameOf(specifier.exported)));
   }
-  return exported
-    .sort((a, b) => rank(a.declaration) - rank(b.declaration))
-    .map(describe)
-    .join("\n");
+  return exported;
 }
 
 function rank({ type }: Declaration): number {

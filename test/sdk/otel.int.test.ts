@@ -91,7 +91,7 @@ describe.skipIf(reason !== undefined)("traces of the SDK", { timeout: 120_000 },
     });
 
     test("a failure has its reason and not the message", async () => {
-      const program = await spansOf(() => expect(sandbox.files.read("secret-name")).rejects.toThrow());
+      const program = await spansOf(() => expect(sandbox.files.read("secret-name")).rejects.toThrow("secret-name"));
       expect(program[0]).toMatchObject({ status: { message: "NotFound" }, attributes: { "error.type": "NotFound" } });
       expect(JSON.stringify([program[0]?.attributes, program[0]?.events])).not.toContain("secret-name");
     });
