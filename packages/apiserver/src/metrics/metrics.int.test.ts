@@ -1,7 +1,8 @@
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ApiServer, createApiServer, type Listening } from "../api-server.ts";
+import type { ApiServer, Listening } from "../api-server.ts";
+import { createApiServer } from "../create-api-server.ts";
 import { samplesOf, total } from "./scrape.test.support.ts";
 
 let server: ApiServer;

@@ -1,5 +1,6 @@
 import type { Method, WatchEvent } from "@agent-sandbox/kube";
-import { type ApiServer, type ApiServerOptions, createApiServer } from "../api-server.ts";
+import type { ApiServer, ApiServerOptions } from "../api-server.ts";
+import { createApiServer } from "../create-api-server.ts";
 
 export interface TestObject {
   readonly apiVersion?: string;
