@@ -1,0 +1,59 @@
+import type { Command } from "commander";
+import { appended, withFolder, withServer } from "./options.ts";
+
+/** Commands that start and stop the box. */
+export function declareBox(program: Command): void {
+  withFolder(program.command("up"))
+    .description("Start the box: API server, controllers, node and router in one process")
+    .option("--foreground", "run in the foreground and log to the terminal")
+    .option("--listen <address>", "address of the API server", "127.0.0.1:7643")
+    .option(
+      "--router-listen <address>",
+      "address of the router, which receives traffic for sandboxes",
+      "127.0.0.1:7680",
+    )
+    .option(
+      "--audit-log <file>",
+      "append one JSON line per API request to this file: user, verb, resource, response code",
+    )
+    .option("--allow-privileged", "allow privileged containers; they have nearly the rights of root on this machine")
+    .option("--allow-host-path <folder>", "allow hostPath volumes below this folder; can be repeated", appended)
+    .option(
+      "--runtime <name=program>",
+      "register another OCI runtime, such as kata=/opt/kata/bin/kata-runtime; can be repeated",
+      appended,
+    )
+    .option(
+      "--allow-runtime <name>",
+      "allow Pods to select this runtime, such as runc where gVisor is the default; can be repeated",
+      appended,
+    )
+    .option(
+      "--state-key-file <file>",
+      "encrypt saved memory with the 32 bytes in this file; repeat it for older keys that only decrypt",
+      appended,
+    )
+    .option(
+      "--state-limit <name=quantity>",
+      "limit of saved memory or snapshots, such as bytes=20Gi or snapshotsPerNamespace=10; can be repeated",
+      appended,
+    )
+    .option(
+      "--default-runtime <name>",
+      "runtime of Pods without runtimeClassName (default: gVisor if it works here, otherwise runc)",
+    )
+    .addHelpText(
+      "after",
+      '\nTo set these options permanently, write them to config.json in the data folder, under "node".',
+    )
+    .action(async (_options, command) => (await import("../commands/up.ts")).up(command.optsWithGlobals()));
+
+  withFolder(program.command("down"))
+    .description("Stop the box. Sandboxes keep running; the next `up` manages them again")
+    .option("--purge", "also stop every sandbox and delete the data folder")
+    .action(async (_options, command) => (await import("../commands/down.ts")).down(command.optsWithGlobals()));
+
+  withServer(program.command("status"))
+    .description("Show whether the box is running, its addresses and its sandboxes")
+    .action(async (_options, command) => (await import("../commands/status.ts")).status(command.optsWithGlobals()));
+}
