@@ -4,14 +4,15 @@ import type { Backlog } from "../proxy/backlog.ts";
 import { Cancellation, ClientDisconnected } from "../request/cancellation.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { errorBytes } from "../request/send-error.ts";
-import { RouterError, requestTimeout } from "../router-error.ts";
+import { type RouterError, requestTimeout } from "../router-error.ts";
 import { ClientBody } from "./client-body.ts";
 import type { ClientSocket } from "./client-socket.ts";
 import { HeadReader } from "./head-reader.ts";
 import { Http1ResponseWriter } from "./http1-response-writer.ts";
 import { http1Upgrade } from "./http1-upgrade.ts";
-import { mayBecomeRequest, parseRequestHead, type RequestHeadText } from "./parse-head.ts";
-import { readTransportHeaders, type TransportHeaders, tokens } from "./transport-headers.ts";
+import { mayBecomeRequest, type RequestHeadText } from "./parse-head.ts";
+import { notHttp, type PlainRequest, readRequest, tooLarge } from "./read-request.ts";
+import type { TransportHeaders } from "./transport-headers.ts";
 
 export interface ClientConnectionOptions {
   readonly connectionInfo: ConnectionInfo;
@@ -173,31 +174,18 @@ export class ClientConnection implements Timed {
   }
 
   #begin(text: string): void {
-    const head = parseRequestHead(text);
-    if ("error" in head) return this.#refuse(head.error === "many" ? tooLarge() : notHttp());
-    const transport = readTransportHeaders(head.rawHeaders);
-    if ("error" in transport || (transport.isChunked && head.minorVersion === 0)) return this.#refuse(notHttp());
-    const { length = 0, isChunked, expect } = transport;
-    const hasBody = isChunked || length > 0;
-    if (head.method === "CONNECT") return hasBody ? this.#refuse(notHttp()) : this.#handOver(head, undefined);
-    if (!hasBody && maySwitch(head, transport)) return this.#handOver(head, transport.upgrade ?? "");
-    const waits = expect !== undefined && head.minorVersion === 1;
-    if (waits && expect.toLowerCase() !== "100-continue") return this.#refuse(notHttp());
-    this.#serve(head, { transport, hasBody, waits });
+    const asked = readRequest(text);
+    if ("error" in asked) this.#refuse(asked.error);
+    else if ("handOver" in asked) this.#handOver(asked.head, asked.handOver.protocol);
+    else this.#serve(asked);
   }
 
-  #serve(
-    { method, target, minorVersion, rawHeaders }: RequestHeadText,
-    { transport, hasBody, waits }: { transport: TransportHeaders; hasBody: boolean; waits: boolean },
-  ): void {
+  #serve({ head, transport, hasBody, waits }: PlainRequest): void {
+    const { method, target, minorVersion, rawHeaders } = head;
     const isLast = this.#isDraining || minorVersion === 0 || transport.connection.includes("close");
     const { backlog } = this.#options;
-    const response = new Http1ResponseWriter(this.#socket, {
-      minorVersion,
-      isLast,
-      backlog,
-      onEnd: this.#responseEnded,
-    });
+    const onEnd = this.#responseEnded;
+    const response = new Http1ResponseWriter(this.#socket, { minorVersion, isLast, backlog, onEnd });
     const body = hasBody ? this.#bodyOf(transport, response, waits) : undefined;
     const cancellation = new Cancellation();
     this.#serving = { response, body, cancellation };
@@ -308,15 +296,3 @@ export class ClientConnection implements Timed {
     this.#options.onGone(this);
   }
 }
-
-/**
- * A request with a body is never upgraded: it would be ambiguous where the body ends. Nor is one that asks for HTTP/2
- * (h2c): the client could then send the sandbox requests that the router does not check.
- */
-function maySwitch({ method, minorVersion }: RequestHeadText, { upgrade, connection }: TransportHeaders): boolean {
-  const isAsked = method === "GET" && minorVersion === 1 && upgrade !== undefined && connection.includes("upgrade");
-  return isAsked && !tokens(upgrade).some((protocol) => protocol.startsWith("h2c"));
-}
-
-const notHttp = (): RouterError => new RouterError("InvalidRequest", "The request is not valid HTTP.");
-const tooLarge = (): RouterError => new RouterError("HeadersTooLarge", "The request headers are too large.");
