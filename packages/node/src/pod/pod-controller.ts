@@ -1,4 +1,4 @@
-import type { Pod, PodStatus } from "@agent-sandbox/api";
+import type { Pod } from "@agent-sandbox/api";
 import {
   type Client,
   EventRecorder,
@@ -30,16 +30,13 @@ import { DiskWatch } from "./disk-watch.ts";
 import type { Effects, PodEvent } from "./effects.ts";
 import type { Machine } from "./machine.ts";
 import { fieldPathOf, memberNamed } from "./members.ts";
-import { rulesIn } from "./namespace-rules.ts";
+import { rulesFor } from "./namespace-rules.ts";
 import { observeRuns } from "./observe-runs.ts";
-import type { NodeRules } from "./observed.ts";
 import { perform } from "./perform.ts";
 import { isBeingSaved } from "./plan-save.ts";
-import { runtimesSoFar } from "./pod-runtime.ts";
 import { podReconciler } from "./reconcile.ts";
-import type { PodRecord } from "./record.ts";
+import { reportStatus } from "./report-status.ts";
 import { sourcesVersion } from "./sandbox.ts";
-import { isReported } from "./status.ts";
 import { Tasks } from "./tasks.ts";
 
 export interface PodControllerOptions {
@@ -107,7 +104,7 @@ export class PodController implements AsyncDisposable {
     this.#reconcilePod = podReconciler({
       observe: (uid) => this.#observe(uid),
       perform: (action, observed, pass) => this.#perform(action, observed, pass),
-      report: (pod, status, pass) => this.#report(pod, status, pass.client),
+      report: (pod, status, pass) => reportStatus(pod, status, pass.client),
       recordEvent: (pod, event) => this.#events.record(pods, pod, event),
       now: options.machine.now,
     });
@@ -227,7 +224,7 @@ export class PodController implements AsyncDisposable {
   }
 
   async #observe(uid: string): Promise<Observed> {
-    const { machine, hostAddress } = this.#options;
+    const { machine, hostAddress, client } = this.#options;
     const [pod] = this.#byUid.get(uid);
     const record = await machine.records.read(uid);
     if (pod === undefined && record === undefined) {
@@ -238,7 +235,7 @@ export class PodController implements AsyncDisposable {
       pod,
       record,
       hostAddress,
-      rules: await this.#rulesFor(pod, record),
+      rules: await rulesFor({ pod, record }, { rules: machine.rules, client, cached: this.#namespaces }),
       runs: record === undefined ? {} : await observeRuns(machine, record),
       health: this.#probes.sync(isBeingSaved(record) ? undefined : pod, record, uid),
       tasks: this.#tasks.of(uid),
@@ -247,23 +244,6 @@ export class PodController implements AsyncDisposable {
       excess: this.#disk.excessOf(uid),
       pressure: this.#disk.pressure,
     };
-  }
-
-  /**
-   * The rules for a Pod. The cached Namespace may be older than the Pod, so the rules of a Pod that has not run yet are read
-   * from the API server.
-   */
-  async #rulesFor(pod: Pod | undefined, record: PodRecord | undefined): Promise<NodeRules> {
-    const { client, machine } = this.#options;
-    const name = pod?.metadata?.namespace;
-    if (name === undefined) return machine.rules;
-    if (record !== undefined && runtimesSoFar(record).length > 0)
-      return rulesIn(machine.rules, this.#namespaces.get(name));
-    const namespace = await client.get(namespaces, { name }).catch((error: unknown) => {
-      if (isReason(error, "NotFound")) return undefined;
-      throw error;
-    });
-    return rulesIn(machine.rules, namespace);
   }
 
   #recordEvent(pod: Pod, { type = "Normal", reason, action = reason, text, container }: PodEvent): void {
@@ -292,13 +272,6 @@ export class PodController implements AsyncDisposable {
     const recordEvent = (pod: Pod, event: PodEvent): void => this.#recordEvent(pod, event);
     const [tasks, sources] = [this.#tasks, this.#sources];
     return { machine, rules, client, hostAddress, tasks, sources, run, dial, endSessions, recordEvent };
-  }
-
-  async #report(pod: Pod, status: PodStatus, client: Client): Promise<void> {
-    if (isReported(pod, status)) return;
-    const { namespace = "", name = "", uid = "", resourceVersion = "" } = pod.metadata ?? {};
-    const patch = { type: "merge", body: { status }, preconditions: { uid, resourceVersion } } as const;
-    await client.patch(pods, { namespace, name }, patch, { subresource: "status" });
   }
 }
 
