@@ -4,9 +4,8 @@ import { open } from "node:fs/promises";
 import { type Readable, type Transform, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
-import { extract } from "tar-stream";
 import { messageOf, NodeError } from "../errors.ts";
-import { LayerWriter } from "./layer-writer.ts";
+import { writeEntries } from "./write-entries.ts";
 
 /** The cost of a file besides its content: an inode and a block. */
 const entryCost = 16 * 1024;
@@ -66,22 +65,12 @@ export interface Unpacked {
  */
 export async function unpackLayer(blob: string, folder: string, budget: UnpackBudget): Promise<Unpacked> {
   const { streams, result, begin } = await openLayer(blob, budget);
-  const entries = extract();
-  const feeding = pipeline([...streams, entries]);
-  // The loop below reports the error.
-  feeding.catch(() => undefined);
   try {
-    const writer = new LayerWriter(folder);
-    for await (const entry of entries) {
-      begin(entry.header.size ?? 0);
+    await writeEntries(streams, folder, async ({ size }) => {
+      begin(size ?? 0);
       await budget.takeEntry();
-      await writer.write(entry);
-    }
-    await feeding;
-    await writer.end();
+    });
   } catch (error) {
-    entries.destroy();
-    await feeding.catch(() => undefined);
     throw cannotUnpack(error);
   }
   return result();

@@ -1,9 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { extract, type Header } from "tar-stream";
+import type { Header } from "tar-stream";
 import { NodeError } from "../errors.ts";
-import { LayerWriter } from "../image/layer-writer.ts";
+import { writeEntries } from "../image/write-entries.ts";
 import { invalid } from "./archive-format.ts";
 import { StateError } from "./state-error.ts";
 
@@ -46,26 +45,15 @@ export async function unpackTree(
       yield chunk;
     }
   };
-  const entries = extract();
-  const feeding = pipeline(Readable.from(metered()), entries);
-  // The loop below reports the error.
-  feeding.catch(() => undefined);
+  const names = new Set<string>();
   try {
-    const writer = new LayerWriter(folder);
-    const names = new Set<string>();
-    for await (const entry of entries) {
-      const { header } = entry;
+    await writeEntries([Readable.from(metered())], folder, (header) => {
       nextBy = read + (header.size ?? 0) + longestHeaders;
       budget.take();
       checkName(header, names);
-      entry.header.mode = safeMode(header);
-      await writer.write(entry);
-    }
-    await feeding;
-    await writer.end();
+      header.mode = safeMode(header);
+    });
   } catch (error) {
-    entries.destroy();
-    await feeding.catch(() => undefined);
     throw refusalOf(error);
   }
 }
