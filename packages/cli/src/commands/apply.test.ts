@@ -51,3 +51,16 @@ test("stops at the first object that the server rejects", async () => {
   await expect(applied(bad, { ...bad, metadata: { name: "good" }, data: {} })).rejects.toThrow("data");
   expect(said).toEqual([]);
 });
+
+test("calls an object unchanged if the server adds defaults to the items of its lists", async () => {
+  const policy = (port: number): object => ({
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: { name: "web" },
+    spec: { podSelector: {}, ingress: [{ ports: [{ port }] }] },
+  });
+  for (const port of [80, 80, 443]) await applied(policy(port));
+  expect(said).toEqual(
+    ["created", "unchanged", "configured"].map((verb) => `networkpolicy.networking.k8s.io/web ${verb}`),
+  );
+});

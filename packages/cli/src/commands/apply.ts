@@ -51,8 +51,10 @@ async function applyOne(
   }
   const patch = threeWayPatch(lastAppliedOf(live), { ...wanted }, { ...live });
   if (patch === undefined) return "unchanged";
-  await client.patch(resource, wanted.metadata, { type: "merge", body: patch }, { fieldValidation: "Strict" });
-  return "configured";
+  const request = { type: "merge", body: patch } as const;
+  const patched = await client.patch(resource, wanted.metadata, request, { fieldValidation: "Strict" });
+  // A list whose items have defaults differs from the manifest and is sent, but the server changes nothing.
+  return patched.metadata?.resourceVersion === live.metadata?.resourceVersion ? "unchanged" : "configured";
 }
 
 function withLastApplied(manifest: Manifest): Manifest {
