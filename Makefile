@@ -129,7 +129,7 @@ test-fresh: ## `make up` in a new Debian 12 with its own nodejs and npm, with ti
 	@scripts/setup.sh fresh
 	@test/fresh/debian.sh $(RUNTIME)
 test-sandboxd-long: setup-test ## sandboxd under the race detector, with a million files (needs root)
-	@cd sandboxd && SANDBOXD=long go test -race ./...
+	@cd sandboxd && go test -race ./cmd/... ./internal/... && SANDBOXD=long SANDBOXD_RACE=1 go test ./test/...
 test-security-long: setup-test ## The security suite with ten minutes of random attacks (needs root)
 	@SECURITY=long vitest run --project security
 test-state-long: setup-test ## 50 connections over 100 sleeps, 50 kills with 20 sandboxes, 100 forks, 2 GiB of memory (needs root)

@@ -1,3 +1,4 @@
+import { boundCompileCache } from "./compile-cache.ts";
 import { hashOfInputs, skipIfPassed } from "./passed-suites.ts";
 import { runSuites } from "./run-suites.ts";
 import { builds, checks, type Suite, slowBuilds, tests } from "./suites.ts";
@@ -18,4 +19,5 @@ function allSuites(): Suite[] {
   return [...slowBuilds, ...checks, ...wrapped];
 }
 
+boundCompileCache();
 process.exitCode = (await runSuites(suites, all ? builds : [])).failed > 0 ? 1 : 0;

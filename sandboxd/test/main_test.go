@@ -29,6 +29,10 @@ const tokenText = "an-example-token-of-enough-length"
 
 var program string
 
+// underRaceDetector tells whether the program is built with the race detector. These tests need none of their own: the code
+// under test runs in the program.
+var underRaceDetector = os.Getenv("SANDBOXD_RACE") != ""
+
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
 func runTests(m *testing.M) int {
