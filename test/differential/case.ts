@@ -26,7 +26,13 @@ export interface ExchangeStep {
   readonly retryUntil?: number;
 }
 
-export type Step = KubectlStep | ExchangeStep;
+/** Creates objects by plain requests, which is quicker than `kubectl create`. Fails if the server refuses one. */
+export interface SetUpStep {
+  /** Manifests in YAML. */
+  readonly setUp: string;
+}
+
+export type Step = KubectlStep | ExchangeStep | SetUpStep;
 
 /** Steps that run against both servers, in a separate namespace for each case, whose name is `{{ns}}`. */
 export interface Case {
@@ -42,7 +48,12 @@ export function isKubectl(step: Step): step is KubectlStep {
   return "kubectl" in step;
 }
 
+export function isSetUp(step: Step): step is SetUpStep {
+  return "setUp" in step;
+}
+
 export function describeStep(step: Step): string {
+  if (isSetUp(step)) return "set-up";
   return isKubectl(step) ? `kubectl ${step.kubectl.join(" ")}` : `${step.method} ${step.path}`;
 }
 

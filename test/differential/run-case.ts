@@ -4,6 +4,7 @@ import {
   type ExchangeStep,
   fillIn,
   isKubectl,
+  isSetUp,
   type KubectlRelease,
   type KubectlStep,
   type Step,
@@ -13,6 +14,7 @@ import { exchange } from "./exchange.ts";
 import { runKubectl } from "./kubectl.ts";
 import { eachLine, normaliseJson, normaliseTable, normaliseText, type Rules } from "./normalise.ts";
 import type { Server, ServerPair } from "./servers.ts";
+import { setUp } from "./set-up.ts";
 
 /** Runs a case against both servers at the same time and returns the differences. */
 export async function runCase(
@@ -52,12 +54,17 @@ class CaseRun {
     for (const raw of steps) {
       const step = fillIn(raw, this.#known);
       try {
-        answers.push(isKubectl(step) ? await this.#kubectl(step) : await this.#exchange(step));
+        answers.push(await this.#step(step));
       } catch (cause) {
         throw new Error(`Cannot run "${describeStep(step)}" against ${this.#server.name}`, { cause });
       }
     }
     return answers;
+  }
+
+  #step(step: Step): Promise<unknown> {
+    if (isSetUp(step)) return setUp(step, this.#server, this.#known.get("ns") ?? "");
+    return isKubectl(step) ? this.#kubectl(step) : this.#exchange(step);
   }
 
   async #kubectl(step: KubectlStep): Promise<unknown> {

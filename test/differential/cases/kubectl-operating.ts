@@ -1,5 +1,5 @@
 import type { Case, KubectlStep, Step } from "../case.ts";
-import { create, everything, patch, run } from "./kubectl-steps.ts";
+import { everything, given, patch, run } from "./kubectl-steps.ts";
 import { claim, configMap, pod, sandbox, service, template, together, warmPool } from "./manifests.ts";
 
 const node: Step = {
@@ -31,7 +31,7 @@ const operating: readonly Case[] = [
     newOnly: true,
     steps: [
       node,
-      create(pod("b", "  nodeName: {{ns}}")),
+      given(pod("b", "  nodeName: {{ns}}")),
       run("drain {{ns}} --dry-run=server"),
       run("drain {{ns}} --force --dry-run=server"),
       run("drain {{ns}}"),
@@ -74,7 +74,7 @@ const operating: readonly Case[] = [
     name: "kubectl and subresources",
     newOnly: true,
     steps: [
-      create(warmPool("f")),
+      given(warmPool("f")),
       run("get sandboxwarmpool f --subresource=scale -o yaml"),
       run("get sandboxwarmpool f --subresource=scale"),
       patch("merge", "sandboxwarmpool f --subresource=scale", { spec: { replicas: 7 } }),
@@ -93,7 +93,7 @@ const deleting: readonly Case[] = [
   {
     name: "kubectl delete",
     steps: [
-      create(everything),
+      given(everything),
       run("delete sandbox d"),
       run("delete sandbox d"),
       run("delete sandbox d --ignore-not-found"),
@@ -108,13 +108,13 @@ const deleting: readonly Case[] = [
   ...["background", "foreground", "orphan"].map((cascade) => ({
     name: `kubectl delete in the ${cascade}`,
     steps: [
-      create(sandbox("d")),
+      given(sandbox("d")),
       {
         method: "GET",
         path: "/apis/agents.x-k8s.io/v1beta1/namespaces/{{ns}}/sandboxes/d",
         save: { uid: "metadata.uid" },
       },
-      create(
+      given(
         configMap("a").replace(
           "metadata: {",
           "metadata: {ownerReferences: [{apiVersion: agents.x-k8s.io/v1beta1, kind: Sandbox, name: d, uid: '{{uid}}', blockOwnerDeletion: true}], ",
@@ -128,7 +128,7 @@ const deleting: readonly Case[] = [
   {
     name: "kubectl delete all",
     steps: [
-      create(together(configMap("a"), pod("b"), service("c"))),
+      given(together(configMap("a"), pod("b"), service("c"))),
       run("delete all --all --now"),
       run("get all"),
       run("get cm -l app=demo"),
@@ -141,7 +141,7 @@ const debugging: readonly Case[] = [
     name: "kubectl debug",
     newOnly: true,
     steps: [
-      create(pod("b")),
+      given(pod("b")),
       run("debug b --image=busybox:1 -c look --profile=general"),
       run("debug b --image=busybox:1 -c closer --target=main --profile=baseline --env=A=1"),
       run("debug b --image=busybox:1 -c look --profile=general"),

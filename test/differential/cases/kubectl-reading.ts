@@ -1,8 +1,8 @@
 import type { Case, KubectlStep, Step } from "../case.ts";
-import { create, everything, run } from "./kubectl-steps.ts";
+import { everything, given, run } from "./kubectl-steps.ts";
 import { configMap, together } from "./manifests.ts";
 
-const all = create(everything);
+const all = given(everything);
 const kinds = "cm/a,pod/b,svc/c,sandbox/d,sandboxtemplate/e,sandboxwarmpool/f,sandboxclaim/g".split(",");
 const seven = (...format: string[]): KubectlStep => ({ kubectl: ["get", ...kinds, ...format] });
 
@@ -89,7 +89,7 @@ const getting: readonly Case[] = [
   {
     name: "kubectl get in chunks",
     steps: [
-      run("create -f -", together(...["p", "q", "r", "s", "t"].map((name) => configMap(name)))),
+      given(together(...["p", "q", "r", "s", "t"].map((name) => configMap(name)))),
       run("get cm --chunk-size=2 -o name"),
       run("get cm --chunk-size=2"),
       run("get cm --chunk-size=0 -o name"),

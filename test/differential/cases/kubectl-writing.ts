@@ -1,5 +1,5 @@
 import type { Case } from "../case.ts";
-import { create, everything, patch, run } from "./kubectl-steps.ts";
+import { create, everything, given, patch, run } from "./kubectl-steps.ts";
 import { claim, configMap, pod, sandbox, service, together, warmPool } from "./manifests.ts";
 
 const applying: readonly Case[] = [
@@ -179,7 +179,7 @@ const changing: readonly Case[] = [
   {
     name: "kubectl label and annotate",
     steps: [
-      create(together(sandbox("d"), configMap("a"))),
+      given(together(sandbox("d"), configMap("a"))),
       run("label sandbox d tier=one"),
       run("label sandbox d tier=two"),
       run("label sandbox d tier=two --overwrite"),
@@ -196,7 +196,7 @@ const changing: readonly Case[] = [
   {
     name: "kubectl patch by merge",
     steps: [
-      create(together(sandbox("d"), pod("b"))),
+      given(together(sandbox("d"), pod("b"))),
       patch("merge", "sandbox d", { spec: { shutdownPolicy: "Delete" } }),
       patch("merge", "sandbox d", { spec: { shutdownPolicy: "Delete" } }),
       patch("merge", "sandbox d", { spec: { shutdownPolicy: "Forget" } }),
@@ -208,7 +208,7 @@ const changing: readonly Case[] = [
   {
     name: "kubectl patch by operations",
     steps: [
-      create(sandbox("d")),
+      given(sandbox("d")),
       patch("json", "sandbox d", [{ op: "replace", path: "/spec/shutdownPolicy", value: "Delete" }]),
       patch("json", "sandbox d", [{ op: "test", path: "/spec/shutdownPolicy", value: "Retain" }]),
       patch("json", "sandbox d", [{ op: "remove", path: "/spec/nosuch" }]),
@@ -221,7 +221,7 @@ const changing: readonly Case[] = [
   {
     name: "kubectl patch by strategy",
     steps: [
-      create(together(pod("b"), sandbox("d"))),
+      given(together(pod("b"), sandbox("d"))),
       patch("strategic", "pod b", { spec: { containers: [{ name: "main", image: "busybox:2" }] } }),
       patch("strategic", "pod b", { metadata: { labels: { $patch: "replace", only: "this" } } }),
       patch("strategic", "sandbox d", { spec: { service: true } }),
@@ -231,7 +231,7 @@ const changing: readonly Case[] = [
   {
     name: "kubectl patch the status",
     steps: [
-      create(sandbox("d")),
+      given(sandbox("d")),
       patch("merge", "sandbox d --subresource=status", { status: { service: "s" }, spec: { service: true } }),
       run("get sandbox d --subresource=status -o json"),
       patch("merge", "sandbox d", { status: { service: "ignored" } }),
@@ -241,7 +241,7 @@ const changing: readonly Case[] = [
   {
     name: "kubectl edit",
     steps: [
-      create(together(configMap("a"), sandbox("d"))),
+      given(together(configMap("a"), sandbox("d"))),
       { kubectl: ["edit", "cm", "a"], env: { KUBE_EDITOR: "sed -i s/key:/renamed:/" } },
       { kubectl: ["edit", "sandbox", "d"], env: { KUBE_EDITOR: "sed -i s/Running/Suspended/" } },
       { kubectl: ["edit", "sandbox", "d"], env: { KUBE_EDITOR: "true" } },
@@ -253,7 +253,7 @@ const changing: readonly Case[] = [
     name: "kubectl replace",
     steps: [
       run("replace -f -", configMap("a")),
-      create(together(configMap("a"), sandbox("d"))),
+      given(together(configMap("a"), sandbox("d"))),
       run("replace -f -", configMap("a", "2")),
       run("replace -f -", configMap("a", "3").replace("metadata: {", 'metadata: {resourceVersion: "1", ')),
       run("replace -f -", sandbox("d", "  operatingMode: Suspended")),
@@ -264,7 +264,7 @@ const changing: readonly Case[] = [
   {
     name: "kubectl set",
     steps: [
-      create(pod("b")),
+      given(pod("b")),
       run("set image pod/b main=busybox:2"),
       run("set image pod/b main=busybox:2"),
       run("set image pod/b other=busybox:2"),
@@ -275,7 +275,7 @@ const changing: readonly Case[] = [
   {
     name: "kubectl scale",
     steps: [
-      create(together(warmPool("f"), sandbox("d"))),
+      given(together(warmPool("f"), sandbox("d"))),
       run("scale sandboxwarmpool f --replicas=5"),
       run("scale sandboxwarmpool f --replicas=6 --current-replicas=1"),
       run("scale sandbox d --replicas=0"),
@@ -287,7 +287,7 @@ const changing: readonly Case[] = [
   {
     name: "kubectl breaks the rule of volumes",
     steps: [
-      create(
+      given(
         sandbox(
           "d",
           "  volumeClaimTemplates: [{metadata: {name: work}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]",
@@ -303,7 +303,7 @@ const changing: readonly Case[] = [
   {
     name: "kubectl changes what cannot be changed",
     steps: [
-      create(together(pod("b"), configMap("a"), service("c"), claim("g"))),
+      given(together(pod("b"), configMap("a"), service("c"), claim("g"))),
       patch("merge", "cm a", { immutable: true }),
       patch("merge", "cm a", { data: { key: "2" } }),
       patch("merge", "cm a", { immutable: false }),
