@@ -62,6 +62,7 @@ generate: manifests ## Regenerate all generated files
 	@$(NODE) packages/apiserver/generate/descriptions.ts
 	@$(NODE) packages/apiserver/generate/protobuf.ts
 	@sandboxd/generate
+	@python3 clients/python/tools/make_sync.py
 	@$(NODE) scripts/reference/main.ts
 manifests: setup-check ## Generate the CRDs in deploy/crds
 	@$(NODE) packages/api/generate/main.ts
@@ -98,7 +99,7 @@ test-e2e: setup-test ## The whole box, started and killed (needs root)
 	@$(NODE) scripts/test.ts e2e
 test-state: setup-test ## Saved memory, snapshots and forks of sandboxes in a box with gVisor (needs root)
 	@$(NODE) scripts/test.ts state
-test-sdk: setup-test ## The SDKs for TypeScript and Go against a box: one contract on runc and gVisor, killed boxes, the examples of the guides (needs root)
+test-sdk: setup-test ## The SDKs for TypeScript, Python and Go against a box: one contract on runc and gVisor, killed boxes, the examples of the guides (needs root)
 	@$(NODE) scripts/test.ts sdk
 test-security: setup-test ## Attacks on a running box by tenants, sandboxes, callers, images and local users (needs root)
 	@$(NODE) scripts/test.ts security

@@ -217,6 +217,8 @@ export const checks: readonly Suite[] = [
   step("Go format", "scripts/check-go.sh", "format"),
   step("Go vet", "scripts/check-go.sh", "vet"),
   step("Go generated", "scripts/check-go.sh", "generated"),
+  step("Python generated", "scripts/check-python.sh", "generated"),
+  step("Python lint", "scripts/check-python.sh", "lint"),
 ];
 
 /** Takes ten minutes on a new machine and nothing later. The suites that use kube-apiserver wait for it, the others do not. */

@@ -10,8 +10,8 @@ export class ProcessRunner implements Runner {
   readonly #lines: AsyncIterator<string>;
   #complaints = "";
 
-  constructor([command = "", ...words]: readonly string[]) {
-    this.#child = spawn(command, words, { stdio: ["pipe", "pipe", "pipe"] });
+  constructor([command = "", ...words]: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    this.#child = spawn(command, words, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
     this.#child.stderr.setEncoding("utf8").on("data", (text: string) => (this.#complaints += text));
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }

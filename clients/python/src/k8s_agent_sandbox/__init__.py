@@ -1,5 +1,8 @@
 """Create and use Agent Sandboxes: run commands and code, transfer files, suspend, snapshot and fork."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .exceptions import (
     ErrorReason,
     SandboxArgumentError,
@@ -19,11 +22,59 @@ from .exceptions import (
     is_sandbox_error,
 )
 
+if TYPE_CHECKING:
+    from ._async.client import AsyncClient
+    from ._async.code import AsyncCodeContext
+    from ._async.process import AsyncProcess
+    from ._async.sandbox import AsyncSandboxHandle
+    from ._connect import connect, connect_async
+    from ._core.results import (
+        CodeError,
+        CodeResult,
+        CommandResult,
+        Exit,
+        FileChange,
+        FileEntry,
+        FileInfo,
+        ListedSandbox,
+        OpenPort,
+        Output,
+        ProcessInfo,
+        SandboxStatus,
+        Snapshot,
+        Suspension,
+        TerminalSize,
+        Usage,
+    )
+    from ._sync.client import Client
+    from ._sync.code import CodeContext
+    from ._sync.process import Process
+    from ._sync.sandbox import SandboxHandle
+
 __all__ = [
+    "AsyncClient",
+    "AsyncCodeContext",
+    "AsyncProcess",
+    "AsyncSandboxHandle",
+    "Client",
+    "CodeContext",
+    "CodeError",
+    "CodeResult",
+    "CommandResult",
     "ErrorReason",
+    "Exit",
+    "FileChange",
+    "FileEntry",
+    "FileInfo",
+    "ListedSandbox",
+    "OpenPort",
+    "Output",
+    "Process",
+    "ProcessInfo",
     "SandboxArgumentError",
     "SandboxClaimFailedError",
     "SandboxError",
+    "SandboxHandle",
     "SandboxMetadataError",
     "SandboxNoServiceError",
     "SandboxNotFoundError",
@@ -31,9 +82,38 @@ __all__ = [
     "SandboxPortForwardError",
     "SandboxRequestError",
     "SandboxServiceUnavailableError",
+    "SandboxStatus",
     "SandboxTemplateNotFoundError",
     "SandboxTimeoutError",
     "SandboxWarmPoolNotFoundError",
+    "Snapshot",
     "SnapshotNotFoundError",
+    "Suspension",
+    "TerminalSize",
+    "Usage",
+    "connect",
+    "connect_async",
     "is_sandbox_error",
 ]
+
+#: Where the other names are. They are imported when they are first used, so that importing the package takes little time.
+_EXPORTS = {
+    "AsyncClient": "._async.client",
+    "AsyncCodeContext": "._async.code",
+    "AsyncProcess": "._async.process",
+    "AsyncSandboxHandle": "._async.sandbox",
+    "Client": "._sync.client",
+    "CodeContext": "._sync.code",
+    "Process": "._sync.process",
+    "SandboxHandle": "._sync.sandbox",
+    "connect": "._connect",
+    "connect_async": "._connect",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_") or name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_EXPORTS.get(name, "._core.results"), __name__), name)
+    globals()[name] = found
+    return found

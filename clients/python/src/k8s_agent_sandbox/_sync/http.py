@@ -1,0 +1,207 @@
+# Generated from _async/http.py by tools/make_sync.py: do not edit.
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .._blocking import Pieces, Stream, interrupt, pieces_of
+from .._core.deadline import Deadline, SocketTimeouts
+from .._core.failures import ConnectionLost
+from .._core.tls import proxy_of, ssl_context_of, use_certificate
+from .._core.tracing import trace_headers
+from .._kube.credentials import Credential
+from .._kube.kubeconfig import Tls
+from ..exceptions import SandboxArgumentError, SandboxRequestError
+
+if TYPE_CHECKING:
+    import httpx
+
+#: Each running command has a connection. Further requests wait for one.
+_MAX_CONNECTIONS = 512
+
+#: Errors are short. A server that sends more is not trusted to stop.
+_LARGEST_ERROR_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    #: Path and query.
+    path: str
+    headers: Sequence[tuple[str, str]]
+    deadline: Deadline
+    #: A body that is not bytes can be sent only once.
+    body: bytes | Pieces | None = None
+
+
+class Http:
+    """Requests to one server. Connections are kept for later requests. Redirects are errors: they could lead elsewhere."""
+
+    def __init__(self, url: str, tls: Tls | None = None, idle_seconds: float = 4.0) -> None:
+        #: Without a slash at the end.
+        self.url = url
+        self._tls = tls
+        self._idle_seconds = idle_seconds
+        self._transport: httpx.HTTPTransport | None = None
+        self._context: ssl.SSLContext | None = None
+        self._presented: str | None = None
+
+    def send(self, request: Request) -> Response:
+        """Raises ConnectionLost if no response arrives."""
+        # Imported on first use: it takes longer than the rest of this package.
+        import httpx
+
+        request.deadline.check()
+        transport = self._open()
+        content = request.body
+        if content is not None and not isinstance(content, bytes):
+            content = pieces_of(content)
+        extensions: dict[str, Any] = {"timeout": SocketTimeouts(request.deadline)}
+        if self._tls is not None and self._tls.server_name is not None:
+            extensions["sni_hostname"] = self._tls.server_name
+        headers = [("user-agent", "agent-sandbox-sdk"), *request.headers, *trace_headers().items()]
+        outgoing = httpx.Request(
+            request.method, f"{self.url}{request.path}", headers=headers, content=content, extensions=extensions
+        )
+        try:
+            response = transport.handle_request(outgoing)
+        except httpx.LocalProtocolError:
+            # Its message contains the header.
+            raise SandboxArgumentError(f"{request.deadline.doing}: a header of the request is not valid") from None
+        except httpx.TransportError as error:
+            raise self._lost(error, request.deadline) from error
+        if 300 <= response.status_code < 400:
+            response.close()
+            text = f"{request.deadline.doing}: the server answered {response.status_code}, which is a redirect"
+            raise SandboxRequestError(text, status=response.status_code)
+        return Response(response, request.deadline)
+
+    def present(self, credential: Credential) -> None:
+        """Uses the client certificate of a credential for new connections."""
+        if credential.certificate is not None and credential.certificate != self._presented:
+            self._open()
+            assert self._context is not None
+            use_certificate(self._context, credential)
+            self._presented = credential.certificate
+
+    def close(self) -> None:
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            transport.close()
+
+    def _open(self) -> httpx.HTTPTransport:
+        if self._transport is None:
+            import httpx
+
+            limits = httpx.Limits(
+                max_connections=_MAX_CONNECTIONS,
+                max_keepalive_connections=_MAX_CONNECTIONS,
+                keepalive_expiry=self._idle_seconds,
+            )
+            self._context = ssl_context_of(self.url, self._tls)
+            self._presented = None
+            self._transport = httpx.HTTPTransport(
+                verify=self._context, trust_env=False, limits=limits, proxy=proxy_of(self.url)
+            )
+        return self._transport
+
+    def _lost(self, error: httpx.TransportError, deadline: Deadline) -> Exception:
+        import httpx
+
+        if isinstance(error, httpx.TimeoutException) and deadline.is_over:
+            return deadline.error()
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                text = f"{deadline.doing}: the certificate of {self.url} is not valid: {cause.verify_message}"
+                return SandboxRequestError(text, reason="Unreachable")
+            cause = cause.__cause__ or cause.__context__
+        is_unsent = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError))
+        return ConnectionLost(not is_unsent, error)
+
+
+class Response:
+    """A response whose body can be read once, piece by piece or as a whole."""
+
+    def __init__(self, response: httpx.Response, deadline: Deadline) -> None:
+        self._response = response
+        self._deadline = deadline
+        self._body: Iterator[bytes] | None = None
+        self._is_closed = False
+
+    @property
+    def status(self) -> int:
+        return self._response.status_code
+
+    def header(self, name: str) -> str | None:
+        value = self._response.headers.get(name)
+        return None if value is None else str(value)
+
+    def next_piece(self) -> bytes | None:
+        """None at the end. Raises ConnectionLost if the body is not complete."""
+        import httpx
+
+        if self._is_closed:
+            return None
+        try:
+            if self._body is None:
+                self._body = self._response.stream.__iter__()  # type: ignore[union-attr]
+            piece = next(self._body, None)
+        except httpx.TransportError as error:
+            self.close()
+            if isinstance(error, httpx.TimeoutException) and self._deadline.is_over:
+                raise self._deadline.error() from error
+            raise ConnectionLost(True, error) from error
+        except BaseException:
+            self.close()
+            raise
+        if piece is None:
+            self.close()
+        elif self._deadline.is_over:
+            self.close()
+            raise self._deadline.error()
+        return piece
+
+    def pieces(self) -> Stream[bytes]:
+        """Ending the iteration early closes the connection."""
+        try:
+            while (piece := self.next_piece()) is not None:
+                yield piece
+        finally:
+            self.close()
+
+    def read(self, largest: int | None = None) -> bytes:
+        """The whole body, or the beginning of it."""
+        found = []
+        size = 0
+        while (piece := self.next_piece()) is not None:
+            found.append(piece)
+            size += len(piece)
+            if largest is not None and size >= largest:
+                break
+        self.close()
+        return b"".join(found)
+
+    def json(self) -> Any:
+        content = self.read()
+        return json.loads(content) if content else {}
+
+    def error_text(self) -> str:
+        """The body of an unsuccessful response. Empty if it cannot be read."""
+        try:
+            return (self.read(_LARGEST_ERROR_BYTES)).decode("utf-8", "replace")
+        except ConnectionLost:
+            return ""
+
+    def close(self) -> None:
+        if not self._is_closed:
+            self._is_closed = True
+            self._response.close()
+
+    def disconnect(self) -> None:
+        """Ends the response, also while another thread reads it."""
+        interrupt(self._response)
+        self.close()

@@ -1,0 +1,84 @@
+# Generated from _async/rest.py by tools/make_sync.py: do not edit.
+"""Calls of the REST API of sandboxd."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .._blocking import Pieces, Stream
+from .._core.deadline import Deadline
+from .._core.identity import SandboxIdentity, new_request_id
+from .._core.responses import Refusal, rest_error
+from .._core.wire import JsonLines, query_of
+from ..exceptions import SandboxError
+from .http import Response
+from .router import Router, RouterCall
+
+_PORT = 8080
+
+
+class Rest:
+    def __init__(self, router: Router, target: SandboxIdentity) -> None:
+        self._router = router
+        self._target = target
+
+    def call(
+        self,
+        deadline: Deadline,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | int | bool | None] | None = None,
+        headers: Sequence[tuple[str, str]] = (),
+        body: bytes | Pieces | None = None,
+        is_repeatable: bool = True,
+    ) -> Response:
+        """`path` is below ``/v1``. `is_repeatable` is false for calls that the runtime does not recognise by their id."""
+
+        def refuse(refusal: Refusal) -> SandboxError:
+            return rest_error(refusal, deadline.doing)
+
+        own = [] if method in ("GET", "HEAD") else [("x-request-id", new_request_id())]
+        return self._router.request(
+            self._target,
+            RouterCall(
+                deadline=deadline,
+                port=_PORT,
+                method=method,
+                path=f"/v1{path}{query_of(query or {})}",
+                headers=[*own, *headers],
+                body=body,
+                is_repeatable=is_repeatable,
+                refuse=refuse,
+            ),
+        )
+
+    def json(
+        self,
+        deadline: Deadline,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | int | bool | None] | None = None,
+        json: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Fields of `json` that are None are left out."""
+        if json is None:
+            return (self.call(deadline, method, path, query=query)).json()
+        given = {name: value for name, value in json.items() if value is not None}
+        headers = [("content-type", "application/json")]
+        body = jsonlib.dumps(given).encode()
+        return (self.call(deadline, method, path, query=query, headers=headers, body=body)).json()
+
+
+def json_lines(response: Response) -> Stream[Any]:
+    """The JSON documents of a body that has one per line. Ending the iteration early closes the connection."""
+    lines = JsonLines()
+    try:
+        while (piece := response.next_piece()) is not None:
+            for document in lines.feed(piece):
+                yield document
+    finally:
+        response.close()

@@ -1,0 +1,81 @@
+# Generated from _async/wait.py by tools/make_sync.py: do not edit.
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .._blocking import sleep
+from .._core.deadline import Deadline
+from .._core.failures import ConnectionLost
+from .._core.readiness import Judge, failure_of
+from .._core.resources import Object, Resource, metadata_of
+from ..exceptions import SandboxError, SandboxNotFoundError, SandboxNotReadyError
+from .api_server import ApiServer
+
+#: Between two watches, so that a server that ends them at once is not overloaded.
+_PAUSE = 0.1
+
+
+@dataclass
+class Wait:
+    """Watches an object until it is done or has failed."""
+
+    api: ApiServer
+    resource: Resource
+    namespace: str
+    name: str
+    judge: Judge
+    deadline: Deadline
+    why: str = "the server has not reported its state"
+
+    def until_done(self, start: Object | None = None) -> Object:
+        """`start` is the state to start from; without it, the object is read first.
+
+        Raises SandboxNotReadyError with the last state if the deadline comes first.
+        """
+        try:
+            while True:
+                current = start or self.api.get(self.resource, self.namespace, self.name, self.deadline)
+                start = None
+                found = current if self._is_done(current) else self._watch_from(current)
+                if found is not None:
+                    return found
+        except SandboxError as error:
+            if error.reason != "TimedOut":
+                raise
+            raise SandboxNotReadyError(f"{error}; last state: {self.why}") from error
+
+    def _watch_from(self, current: Object) -> Object | None:
+        """Returns None when the connection ends: the object is then read again."""
+        uid = metadata_of(current).get("uid")
+        version = metadata_of(current).get("resourceVersion") or "0"
+        events = None
+        try:
+            events = self.api.watch(self.resource, self.namespace, self.name, version, self.deadline)
+            for event in events:
+                item: Object = event.get("object") or {}
+                if event.get("type") == "ERROR":
+                    break
+                if event.get("type") == "DELETED" or (uid is not None and metadata_of(item).get("uid") != uid):
+                    text = f'{self.deadline.doing}: {self.resource.kind} "{self.name}" was deleted'
+                    raise SandboxNotFoundError(text)
+                if self._is_done(item):
+                    return item
+        except ConnectionLost:
+            pass
+        except SandboxError as error:
+            if error.reason != "Conflict":
+                raise
+        finally:
+            if events is not None:
+                events.close()
+        self.deadline.check()
+        sleep(min(_PAUSE, self.deadline.remaining))
+        return None
+
+    def _is_done(self, item: Object) -> bool:
+        verdict = self.judge(item)
+        if verdict.state == "failed":
+            raise failure_of(verdict, self.deadline.doing)
+        if verdict.state == "waiting":
+            self.why = verdict.message
+        return verdict.state == "done"
