@@ -147,7 +147,8 @@ interface GoTests {
  */
 const sandboxdTests: readonly GoTests[] = [
   { packages: ["./cmd/...", "./internal/..."], flags: ["-race"] },
-  { packages: ["./test/..."], flags: [], env: { SANDBOXD_RACE: "1" } },
+  // They mostly wait: for the ends of processes, for timeouts, for stalled clients.
+  { packages: ["./test/..."], flags: ["-parallel=6"], env: { SANDBOXD_RACE: "1" } },
 ];
 
 /** The tests of a Go module. A package that does not build counts as one failure. */
