@@ -28,6 +28,8 @@ export interface TestBox extends AsyncDisposable {
   putConfigMap(name: string, data: Record<string, string>): Promise<void>;
   putSecret(name: string, data: Record<string, string>): Promise<void>;
   remove(pod: string, gracePeriodSeconds?: number): Promise<void>;
+  /** Removes all Pods, so that they do not use the processors during later tests. */
+  removeAll(): Promise<void>;
 }
 
 export async function openTestBox(options: Partial<NodeOptions> = {}): Promise<TestBox> {
@@ -35,6 +37,10 @@ export async function openTestBox(options: Partial<NodeOptions> = {}): Promise<T
   const api = openTestApi();
   const node = await createNode({ client: api.client, nodeName, dataDir, allowedRuntimes: ["runc"], ...options });
   await node.ready;
+  const remove: TestBox["remove"] = async (name, gracePeriodSeconds = 1) => {
+    await api.client.delete(pods, { namespace, name }, { gracePeriodSeconds });
+    await api.until(name, isGone);
+  };
   return {
     api,
     node,
@@ -67,9 +73,9 @@ export async function openTestBox(options: Partial<NodeOptions> = {}): Promise<T
       put(api, secrets, name, {
         data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, btoa(value)])),
       }),
-    remove: async (name, gracePeriodSeconds = 1) => {
-      await api.client.delete(pods, { namespace, name }, { gracePeriodSeconds });
-      await api.until(name, isGone);
+    remove,
+    removeAll: async () => {
+      await Promise.all(api.server.readAll(pods).map(({ metadata }) => remove(metadata?.name ?? "", 0)));
     },
     [Symbol.asyncDispose]: async () => {
       await node.teardown();

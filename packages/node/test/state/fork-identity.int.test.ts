@@ -65,6 +65,7 @@ describe.skipIf(cannotRun)("forks of a Pod with sandboxd and another container",
     // Each process may have looked for the file right before it was stopped.
     expect((await said("fork")).filter((line) => line === "old").length).toBeLessThanOrEqual(2);
     expect(await said("source")).not.toContain("renewed");
+    await box.remove("fork");
   });
 
   test("processes of a fork stop before its hook runs if the source was suspended", async () => {

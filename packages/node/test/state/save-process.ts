@@ -5,6 +5,7 @@ import { type Logger, silentLogger } from "@agent-sandbox/kube";
 import { createNode } from "../../src/create-node.ts";
 import { pods } from "../../src/resources.ts";
 import { isGone, isReady, keepingMetadata, namespace, nodeName, openTestApi } from "../../src/testing/test-api.ts";
+import { counter } from "./counter.ts";
 import { conditionOf } from "./saved-pods.ts";
 
 /**
@@ -28,7 +29,6 @@ const logger: Logger = {
 
 // Node exits when it only waits for the end of another program. A real node has connections.
 const alive = setInterval(() => undefined, 1000);
-const command = ["sh", "-c", "i=0; while :; do i=$((i+1)); echo $i; sleep 0.02; done"];
 const api = openTestApi();
 const wanted = { metadata: { namespace, name }, spec: { podTemplate: { spec: { containers: [] } } } };
 const sandbox = await api.client.create(sandboxes, wanted as unknown as Sandbox);
@@ -52,7 +52,7 @@ async function createPod(annotations: Record<string, string>): Promise<void> {
   const all = { ...metadata.annotations, "agents.x-k8s.io/suspend-depth": "Memory", ...annotations };
   await api.client.create(pods, {
     metadata: { ...metadata, annotations: all, namespace, name },
-    spec: { nodeName, containers: [{ name: "main", image: "host", command }] },
+    spec: { nodeName, containers: [{ name: "main", image: "host", command: counter() }] },
   });
 }
 

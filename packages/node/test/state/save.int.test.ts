@@ -10,10 +10,13 @@ import type { PodRecord } from "../../src/pod/record.ts";
 import { cannotRun } from "../../src/testing/runtimes.ts";
 import { isReady, namespace } from "../../src/testing/test-api.ts";
 import { openTestBox, type TestBox } from "../../src/testing/test-box.ts";
+import { counter } from "./counter.ts";
 import { answerOf, conditionOf, imagesIn, makeSandbox, requestSave } from "./saved-pods.ts";
 
-const counter = (file: string, pause = "sleep 0.02"): string =>
-  `i=0; while :; do i=$((i+1)); echo $i; echo $i > ${file}; ${pause}; done`;
+const countingIn = (file: string): string[] => counter(`echo $i; echo $i > ${file}`);
+
+/** A process that is starting another one looks as if it were paused. */
+const forking = "i=0; while :; do i=$((i+1)); echo $i; echo $i > /dev/shm/count; /bin/true; done";
 
 const echoServer = `
 import socket
@@ -55,8 +58,7 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
   };
 
   test("a counter in memory continues in the next Pod", async () => {
-    // A process that is starting another one looks as if it were paused.
-    const containers = [{ name: "main", image: "host", command: ["sh", "-c", counter("/dev/shm/count", "/bin/true")] }];
+    const containers = [{ name: "main", image: "host", command: ["sh", "-c", forking] }];
     const sandbox = await makeSandbox(box, "counter", { containers });
     const started = await sandbox.start();
     expect(answerOf(started, "agents.x-k8s.io/Saveable")).toBe("True");
@@ -89,6 +91,7 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
     expect(answerOf(await sandbox.save(1), "agents.x-k8s.io/Saved")).toBe("True");
     await sandbox.remove();
     expect(answerOf(await sandbox.restore(1), "PodRestored")).toBe("True");
+    await sandbox.remove();
   });
 
   test("an open connection loses and repeats no byte", async () => {
@@ -128,11 +131,11 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
           command: ["sh", "-c", "echo once >> /shared/prepared"],
           volumeMounts: shared,
         },
-        { name: "side", image: "host", restartPolicy: "Always", command: ["sh", "-c", counter("/dev/shm/side")] },
+        { name: "side", image: "host", restartPolicy: "Always", command: countingIn("/dev/shm/side") },
       ],
       containers: [
-        { name: "first", image: "host", command: ["sh", "-c", counter("/dev/shm/first")], volumeMounts: shared },
-        { name: "second", image: "host", command: ["sh", "-c", counter("/shared/second")], volumeMounts: shared },
+        { name: "first", image: "host", command: countingIn("/dev/shm/first"), volumeMounts: shared },
+        { name: "second", image: "host", command: countingIn("/shared/second"), volumeMounts: shared },
       ],
       volumes: [{ name: "shared", emptyDir: {} }],
     };
@@ -157,6 +160,7 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
     await box.api.until("several", (pod) =>
       (pod?.status?.containerStatuses ?? []).some(({ name, restartCount }) => name === "second" && restartCount === 1),
     );
+    await sandbox.remove();
   });
 
   test("files that are open, and volumes that would be removed with the Pod", async () => {

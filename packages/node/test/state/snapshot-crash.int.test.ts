@@ -15,8 +15,7 @@ import { namesIn } from "../../src/system/folders.ts";
 import { cannotRun } from "../../src/testing/runtimes.ts";
 import { isReady, keepingMetadata, namespace, nodeName, openTestApi } from "../../src/testing/test-api.ts";
 import { soon } from "../../src/testing/test-box.ts";
-
-const counter = "i=0; while :; do i=$((i+1)); echo $i; sleep 0.02; done";
+import { counter } from "./counter.ts";
 
 describe.skipIf(cannotRun)("a node that was killed", () => {
   test.for(["gvisor", "runc"])(
@@ -35,7 +34,7 @@ describe.skipIf(cannotRun)("a node that was killed", () => {
         metadata: { namespace, name: "box" },
         spec: { podTemplate: { spec: { containers: [] } } },
       } as unknown as Sandbox);
-      const containers = [{ name: "main", image: "host", command: ["sh", "-c", counter] }];
+      const containers = [{ name: "main", image: "host", command: counter() }];
       await api.client.create(pods, {
         metadata: { namespace, name: "box", ...keepingMetadata(sandbox) },
         spec: { nodeName, containers, runtimeClassName },

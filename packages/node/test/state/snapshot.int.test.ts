@@ -1,19 +1,19 @@
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
 import { sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { layoutOf } from "../../src/layout.ts";
 import { volumeClaims } from "../../src/resources.ts";
 import { snapshotFolder } from "../../src/state/snapshot-store.ts";
 import { cannotRun } from "../../src/testing/runtimes.ts";
 import { isReady, namespace } from "../../src/testing/test-api.ts";
 import { openTestBox, soon, type TestBox } from "../../src/testing/test-box.ts";
+import { counter } from "./counter.ts";
 import { answerOf, conditionOf, makeSandbox } from "./saved-pods.ts";
 import { bareSandbox, failureOf, takeSnapshot } from "./snapshots.ts";
 
 /** Counts in memory; the root filesystem shows the number. */
-const counter = "i=0; while :; do i=$((i+1)); echo $i; echo $i > /root/count; sleep 0.02; done";
-const counting = { containers: [{ name: "main", image: "host", command: ["sh", "-c", counter] }] };
+const counting = { containers: [{ name: "main", image: "host", command: counter("echo $i; echo $i > /root/count") }] };
 
 /** Sends numbers to the first client, and says when the connection is broken. */
 const server = `
@@ -36,6 +36,7 @@ describe.skipIf(cannotRun)("snapshots of Sandboxes", () => {
   beforeAll(async () => {
     box = await openTestBox();
   });
+  afterEach(() => box.removeAll());
   afterAll(() => box[Symbol.asyncDispose]());
 
   const count = async (pod: string): Promise<number> => Number(await box.shell(pod, "cat /root/count"));
