@@ -12,6 +12,7 @@ import { connectionBounds, connectionLimits, limitsTable, namespaceMarks, tableS
 import { type FirewallContent, type FirewallPlace, firewall } from "./firewall.ts";
 import { type AttachOptions, hardwareOf, PodLinks } from "./pod-links.ts";
 import { runIp } from "./run-ip.ts";
+import { setLink } from "./set-link.ts";
 import { formatSubnet, parseSubnet, type Subnet } from "./subnet.ts";
 
 export interface PodNetwork {
@@ -121,11 +122,6 @@ export async function openPodNetwork({ layout, subnet: wanted }: NetworkOptions)
     },
   };
   return network;
-}
-
-/** Does nothing for an interface that was removed with its Pod. */
-async function setLink(name: string, state: "up" | "down"): Promise<void> {
-  if (existsSync(`/sys/class/net/${name}`)) await runIp([`link set ${name} ${state}`]);
 }
 
 /** Loads the reserved addresses from the disk, and saves them. */
