@@ -8,6 +8,10 @@ export function hashCpuFeatures(cpuinfo: string): string {
   return createHash("sha256").update(features.join(" ")).digest("hex");
 }
 
-export async function readCpuFeatures(): Promise<string> {
-  return hashCpuFeatures(await readFile("/proc/cpuinfo", "utf8"));
+let ofThisMachine: Promise<string> | undefined;
+
+/** Read once: the kernel asks every processor when the file is read, which takes a millisecond or more. */
+export function readCpuFeatures(): Promise<string> {
+  ofThisMachine ??= readFile("/proc/cpuinfo", "utf8").then(hashCpuFeatures);
+  return ofThisMachine;
 }

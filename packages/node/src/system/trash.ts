@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { lstatSync } from "node:fs";
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -40,6 +41,7 @@ export class Trash implements AsyncDisposable {
 
   /** Discards a folder of the same filesystem, if it exists. Throws if something is mounted below it. */
   async discard(path: string): Promise<void> {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
     const [mounted] = await mountsUnder(path);
     if (mounted !== undefined) throw new Error(`Cannot remove "${path}": "${mounted}" is still mounted`);
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
