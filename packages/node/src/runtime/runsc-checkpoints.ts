@@ -3,6 +3,7 @@ import { type FileHandle, open, readFile, rm, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runCommand } from "../system/run-command.ts";
+import { settleAll } from "../system/settle-all.ts";
 import { openPipe } from "../system/unix-message.ts";
 import type { Checkpoints, RuntimeBuild } from "./oci-runtime.ts";
 import { type ControlCall, callSandbox, SandboxGone } from "./sandbox-control.ts";
@@ -82,9 +83,26 @@ async function save(folder: string, call: (more: Partial<ControlCall>) => Promis
   const files: FileHandle[] = [];
   try {
     for (const name of imageFiles) files.push(await open(join(folder, name), "wx+", 0o600));
-    await call({ argument: saveOptions, descriptors: files.map(({ fd }) => fd), timeoutMs: saveTimeoutMs });
+    const writing = call({ argument: saveOptions, descriptors: files.map(({ fd }) => fd), timeoutMs: saveTimeoutMs });
+    await settleAll([writing, writeBack(files, writing)]);
   } finally {
     await Promise.all(files.map((file) => file.close()));
+  }
+}
+
+const writeBackEveryMs = 5;
+
+/**
+ * Lets the disk begin with what the sandbox has written so far, while the sandbox writes the rest. The caller syncs the files when
+ * they are complete, and then waits for little. Throws if the disk fails: the kernel reports that only once.
+ */
+async function writeBack(files: readonly FileHandle[], writing: Promise<void>): Promise<void> {
+  let isWritten = false;
+  const written = writing.catch(() => undefined).then(() => (isWritten = true));
+  for (;;) {
+    await Promise.race([sleep(writeBackEveryMs), written]);
+    if (isWritten) return;
+    await Promise.all(files.map((file) => file.datasync()));
   }
 }
 

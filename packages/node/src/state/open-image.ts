@@ -16,7 +16,6 @@ import { openSnapshot, placeFiles, type UsableSnapshot } from "./restore-snapsho
 import { ownFiles } from "./sealed-meta.ts";
 import { StateError } from "./state-error.ts";
 import type { StoredImage } from "./suspensions.ts";
-import { verifyFiles } from "./verify-image.ts";
 
 /** An image that this Pod may use. */
 export interface UsableImage extends Pick<StoredImage, "folder"> {
@@ -61,7 +60,7 @@ export async function openImage(effects: Effects, pod: Pod, record: PodRecord, n
   return {
     ...image,
     checkpoint,
-    verified: later(verifyFiles(image.folder, image.meta.files)),
+    verified: later(machine.suspensions.verify(image)),
     claim: async () => {
       await machine.suspensions.claim(key, record.uid);
       await moveVolumesIn(machine.layout, record.uid, image.folder, checkpoint);

@@ -105,6 +105,11 @@ export class SnapshotStore {
     return this.#verified.verify(snapshotFolder(this.#layout, uid), files);
   }
 
+  /** Called when a snapshot was committed whose saved memory has these sums. */
+  remember(uid: string, files: FileSums): Promise<void> {
+    return this.#verified.remember(snapshotFolder(this.#layout, uid), files);
+  }
+
   /** The UIDs of all folders, complete or damaged. */
   async uids(): Promise<readonly string[]> {
     return (await namesIn(snapshotsFolder(this.#layout))).filter(isSafeUid);

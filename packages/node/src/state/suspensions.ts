@@ -11,6 +11,7 @@ import { type ImageMeta, readMeta, readUse } from "./image-meta.ts";
 import type { ImageVault } from "./image-vault.ts";
 import { checkLimits, type ImageUse, type StateLimits } from "./limits.ts";
 import { StateError } from "./state-error.ts";
+import { VerifiedImages } from "./verified-images.ts";
 
 /** Names the Pod that an image was given to. */
 const userFile = "user.json";
@@ -47,6 +48,7 @@ export class Suspensions {
   readonly #vault: ImageVault;
   readonly #discard: Discard;
   readonly #uses = new Map<string, ImageUse>();
+  readonly #verified = new VerifiedImages();
 
   private constructor(layout: Layout, limits: StateLimits, { vault, discard = removeTree }: SuspensionOptions) {
     this.#root = join(layout.stateDir, "suspensions");
@@ -77,6 +79,11 @@ export class Suspensions {
     return meta === undefined ? undefined : { folder, meta };
   }
 
+  /** Throws `ImageDamaged` unless the files of an image are as they were written. Remembers the result for a while. */
+  verify({ folder, meta }: StoredImage): Promise<void> {
+    return this.#verified.verify(folder, meta.files);
+  }
+
   /** Throws `QuotaExceeded` if an image of this size would exceed a limit. Images of the same Sandbox will be replaced by it. */
   admit(wanted: ImageUse): void {
     const others = [...this.#uses.values()].filter(({ sandboxUid }) => sandboxUid !== wanted.sandboxUid);
@@ -96,6 +103,7 @@ export class Suspensions {
   async commit(partial: string, meta: ImageMeta): Promise<StoredImage> {
     const folder = await commitImage(partial, await this.#vault.metaOf(partial, meta));
     const { sandboxUid, namespace, epoch, sizeBytes: bytes } = meta;
+    await this.#verified.remember(folder, meta.files);
     this.#uses.set(nameOf(meta), { sandboxUid, namespace, bytes });
     for (const other of await this.#epochsOf(sandboxUid)) {
       if (other !== epoch) await this.remove({ sandboxUid, epoch: other });

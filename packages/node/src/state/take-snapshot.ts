@@ -13,7 +13,7 @@ import type { OciRuntime } from "../runtime/oci-runtime.ts";
 import { callRuntime } from "../runtime/runtime-call.ts";
 import { writeJson } from "../system/json-file.ts";
 import { cloneTree, syncTree } from "./clone-tree.ts";
-import { checkpointFolder, metaFile, sizeOf, sumFiles, volumesFolder } from "./image-files.ts";
+import { checkpointFolder, type FileSums, metaFile, sizeOf, sumFiles, volumesFolder } from "./image-files.ts";
 import type { ImageMeta } from "./image-meta.ts";
 import { type CheckpointTarget, sumOf } from "./image-vault.ts";
 import { tellSandboxd } from "./sandboxd-lifecycle.ts";
@@ -64,11 +64,12 @@ export async function takeSnapshot(capture: Capture): Promise<StoredSnapshot> {
     // gVisor wrote them for its side effect only.
     if (depth === "Filesystem") await emptyFolder(target.folder);
     const sealed = await target.seal();
-    if (depth === "Memory") await describe(folder, capture, sealed);
+    const files = depth === "Memory" ? await describe(folder, capture, sealed) : {};
     await syncTree(folder);
     const stored = await storedOf(capture, { folder, depth, pauseMs, volumes, sealed });
     await capture.admit(stored.sizeBytes);
     await store.commit(stored);
+    await store.remember(uid, files);
     return stored;
   } catch (error) {
     await store.abandon(uid);
@@ -202,8 +203,8 @@ function containersOf({ pod, record }: Capture): SnapshotContainer[] {
   });
 }
 
-/** Makes the snapshot an image that a Pod can be restored from. */
-async function describe(folder: string, capture: Capture, sealed: SealedFiles | undefined): Promise<void> {
+/** Makes the snapshot an image that a Pod can be restored from. Returns the sums of its files, if they are not encrypted. */
+async function describe(folder: string, capture: Capture, sealed: SealedFiles | undefined): Promise<FileSums> {
   const { machine, pod, record, sandbox } = capture;
   const checkpoint = checkpointFolder(folder);
   for (const name of await readdir(checkpoint)) await chmod(join(checkpoint, name), 0o600);
@@ -219,6 +220,7 @@ async function describe(folder: string, capture: Capture, sealed: SealedFiles | 
     sizeBytes: sealed === undefined ? sizeOf(files) : sumOf(sealed),
   };
   await writeJson(join(folder, metaFile), await machine.vault.metaOf(folder, meta));
+  return files;
 }
 
 export function epochOf({ status }: Sandbox): number {

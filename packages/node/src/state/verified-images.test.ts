@@ -37,6 +37,14 @@ describe("remembering which images are intact", () => {
     expect(readings).toBe(1);
   });
 
+  test("an image that was just written is not read, unless it has changed since", async () => {
+    await images.remember(image, sums);
+    await images.verify(image, sums);
+    expect(readings).toBe(0);
+    await writeFile(pages(), "pages of Memory");
+    await expect(images.verify(image, sums)).rejects.toMatchObject({ reason: "ImageDamaged" });
+  });
+
   test("an image is read again after ten minutes", async () => {
     await images.verify(image, sums);
     now = 10 * 60_000;

@@ -16,8 +16,9 @@ const validForMs = 10 * 60_000;
 const mostKnown = 1000;
 
 /**
- * Remembers which images were found intact, so that a hundred forks of a snapshot do not read it a hundred times. An image whose
- * files have another inode, size or time of change is read again. Only root can write them.
+ * Remembers which images were found intact, so that a hundred forks of a snapshot do not read it a hundred times, and a Sandbox that
+ * wakes soon does not wait for the reading of what was just written. An image whose files have another inode, size or time of change
+ * is read again. Only root can write them.
  */
 export class VerifiedImages {
   readonly #known = new Map<string, Verified>();
@@ -37,14 +38,23 @@ export class VerifiedImages {
     await (isValid ? known.result : this.#read(image, sums, state));
   }
 
-  async #read(image: string, sums: FileSums, state: string): Promise<void> {
-    const reading: Verified = { state, at: this.#now(), result: this.#verify(image, sums) };
+  /** Called when the sums were computed from the files, which have not changed since. */
+  async remember(image: string, sums: FileSums): Promise<void> {
+    this.#add(image, { state: await stateOf(image, sums), at: this.#now(), result: Promise.resolve() });
+  }
+
+  #add(image: string, verified: Verified): void {
     this.#known.delete(image);
-    this.#known.set(image, reading);
+    this.#known.set(image, verified);
     for (const oldest of this.#known.keys()) {
       if (this.#known.size <= mostKnown) break;
       this.#known.delete(oldest);
     }
+  }
+
+  async #read(image: string, sums: FileSums, state: string): Promise<void> {
+    const reading: Verified = { state, at: this.#now(), result: this.#verify(image, sums) };
+    this.#add(image, reading);
     try {
       await reading.result;
     } catch (error) {
