@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { NodeError } from "../errors.ts";
@@ -63,7 +63,7 @@ export async function takeKept(
     }
     if (before.reference !== wanted.reference) await discard(paths.dir);
   }
-  await mkdir(paths.dir, { recursive: true, mode: 0o700 });
+  mkdirSync(paths.dir, { recursive: true, mode: 0o700 });
   // The holder alone needs no sync: after a power failure no Pod uses the layer.
   const isOther = before?.reference !== wanted.reference || before.image !== wanted.image;
   await writeJson(join(paths.dir, keptFile), wanted, { durable: isOther });

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
 import type { Container } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
@@ -30,7 +30,7 @@ export async function mountRootfs(image: Image, place: RootfsPlace): Promise<voi
 
 export async function mountNewRootfs(image: Image, { layout, rootfs, layer, users }: RootfsPlace): Promise<void> {
   const { upper, work } = layer;
-  await Promise.all([upper, work, rootfs].map((folder) => mkdir(folder, { recursive: true, mode: 0o755 })));
+  for (const folder of [upper, work, rootfs]) mkdirSync(folder, { recursive: true, mode: 0o755 });
   if (users === undefined) await mountOverlay(rootfs, { lower: image.layers, upper, work });
   else await mountMappedLayers(rootfs, image.layers, { layout, users, writable: layer });
 }

@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
@@ -73,13 +73,13 @@ export class PodLinks {
     const { onAttaching, onAttached } = this.#options;
     try {
       const mark = this.#mark(netns);
-      await mkdir(dirname(mark), { recursive: true, mode: 0o700 });
-      await writeFile(mark, "");
+      mkdirSync(dirname(mark), { recursive: true, mode: 0o700 });
+      writeFileSync(mark, "");
       if (existsSync(pathOf(netns)) || this.#hasInterface(address)) await this.#detach(netns, address);
       await onAttaching();
       await options.make?.();
       await this.#link(netns, address, options);
-      await rm(mark);
+      rmSync(mark);
     } finally {
       this.#attaching.delete(netns);
     }

@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { arch, release } from "node:os";
 import { join } from "node:path";
 import type { Image } from "../image/image-store.ts";
@@ -99,7 +99,7 @@ export async function runOf(
 ): Promise<Run> {
   const { machine, record, name, kept, role } = creation;
   const runtime = runtimeNamed(machine, kept.runtime);
-  const monitorPid = Number(await readFile(pathsOf(machine, record, name).monitorPidFile, "utf8"));
+  const monitorPid = Number(readFileSync(pathsOf(machine, record, name).monitorPidFile, "utf8"));
   // When containers share a sandbox, `pid` is a process of the runtime outside the sandbox.
   const helpers = role === "member" && runtime.sharesSandbox ? [monitorPid, pid] : [monitorPid];
   for (const one of helpers) enterCgroupLater(machine.cgroups, machine.layout.helperCgroup, one);
@@ -128,14 +128,13 @@ async function writeBundle(creation: Creation, paths: ContainerPaths, runtime: O
   const isNew = record.containers[name] === undefined || restoration?.again === false;
   if (!isNew) await clearBundle(paths, kept.attempt);
   await using users = ids && (await machine.users.open(uid, ids));
-  const folders = [paths.bundle, paths.logs, paths.messages];
-  await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
+  for (const folder of [paths.bundle, paths.logs, paths.messages]) mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (users !== undefined) await copyEtc(podPaths(machine.layout, uid));
   await (isNew ? mountNewRootfs : mountRootfs)(image, { layout: machine.layout, rootfs: paths.rootfs, layer, users });
   const wanted = specFor(creation, paths, await creation.content(paths, users));
   // Mount points that are created belong to the Pod's root user.
   const spec = users === undefined ? placeMounts(wanted) : asFileUser(users.root, () => placeMounts(wanted));
-  await writeFile(join(paths.bundle, "config.json"), JSON.stringify(runtime.adaptSpec(spec)));
+  writeFileSync(join(paths.bundle, "config.json"), JSON.stringify(runtime.adaptSpec(spec)));
   return spec;
 }
 

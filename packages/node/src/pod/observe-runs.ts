@@ -1,6 +1,5 @@
-import { readFile, stat } from "node:fs/promises";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { hasCode } from "../errors.ts";
 import { containerId, containerPaths, podPaths } from "../layout.ts";
 import { hasRunOutOfMemory } from "../system/cgroups.ts";
 import { processStart } from "../system/processes.ts";
@@ -32,18 +31,12 @@ async function readExit(
   { uid, container, attempt }: { readonly uid: string; readonly container: string; readonly attempt: number },
 ): Promise<RunState["exit"]> {
   const path = join(layout.exitsDir, containerId(uid, container, attempt));
-  try {
-    const [code, { mtimeMs }] = await Promise.all([readFile(path, "utf8"), stat(path)]);
-    const reported = await exists(join(containerPaths(layout, uid, container).bundle, "oom"));
-    // conmon watches for OOM kills only from a moment after the start, so read the cgroup's counter as well.
-    const outOfMemory = reported || (await hasRunOutOfMemory(cgroups, `${podPaths(layout, uid).cgroup}/${container}`));
-    return { code: Number(code), finishedAt: Math.floor(mtimeMs), outOfMemory };
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) return undefined;
-    throw error;
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined)) !== undefined;
+  // Most often there is none, and this thread sees that sooner than another one could.
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return undefined;
+  const code = Number(readFileSync(path, "utf8"));
+  const reported = existsSync(join(containerPaths(layout, uid, container).bundle, "oom"));
+  // conmon watches for OOM kills only from a moment after the start, so read the cgroup's counter as well.
+  const outOfMemory = reported || (await hasRunOutOfMemory(cgroups, `${podPaths(layout, uid).cgroup}/${container}`));
+  return { code, finishedAt: Math.floor(found.mtimeMs), outOfMemory };
 }

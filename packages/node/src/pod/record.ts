@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { StateReason } from "@agent-sandbox/api";
 import { isSafeUid, type Layout, podPaths } from "../layout.ts";
@@ -215,7 +215,7 @@ export function podRecords(layout: Layout, discard: Discard = removeTree): PodRe
     read,
     write,
     create: async (record) => {
-      await mkdir(podPaths(layout, record.uid).dir, { recursive: true, mode: 0o700 });
+      mkdirSync(podPaths(layout, record.uid).dir, { recursive: true, mode: 0o700 });
       await write(record);
       unsynced.add(record.uid);
     },

@@ -1,4 +1,5 @@
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "@agent-sandbox/api";
 import { messageOf } from "../errors.ts";
@@ -7,7 +8,6 @@ import { parseContainerId, podPaths } from "../layout.ts";
 import { killCgroup, removeCgroup } from "../system/cgroups.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { endProcess, endsSoon } from "../system/processes.ts";
-import { settleAll } from "../system/settle-all.ts";
 import { mountVolumes } from "../volume/mount-volumes.ts";
 import type { SourceSnapshot } from "../volume/sources.ts";
 import { controllingSandbox, keptForSandbox } from "./controlling-sandbox.ts";
@@ -43,9 +43,9 @@ export async function setUp(
   if (before === undefined) effects.recordEvent(pod, { reason: "Scheduled", text });
   // The start of the first container awaits the same attach and gets its error.
   attachPod(machine, record).catch(() => undefined);
-  const filling = fillVolumes(effects, pod, record, images);
-  await settleAll([writeEtc(machine, pod, record), filling]);
-  await records.write({ ...record, ...(await filling), prepared: true });
+  writeEtc(machine, pod, record);
+  const filled = await fillVolumes(effects, pod, record, images);
+  await records.write({ ...record, ...filled, prepared: true });
 }
 
 async function newRecord(effects: Effects, pod: Pod): Promise<PodRecord> {
@@ -80,13 +80,13 @@ async function newRecord(effects: Effects, pod: Pod): Promise<PodRecord> {
   };
 }
 
-async function writeEtc(machine: Machine, pod: Pod, record: PodRecord): Promise<void> {
+function writeEtc(machine: Machine, pod: Pod, record: PodRecord): void {
   const { etc } = podPaths(machine.layout, record.uid);
-  await mkdir(etc, { recursive: true });
+  mkdirSync(etc, { recursive: true });
   for (const [name, content] of Object.entries(
     etcFiles(pod, { address: record.address, nameServer: machine.network.pool.gateway }),
   )) {
-    await writeFile(join(etc, name), content, { mode: 0o644 });
+    writeFileSync(join(etc, name), content, { mode: 0o644 });
   }
 }
 

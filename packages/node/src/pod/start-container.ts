@@ -1,4 +1,4 @@
-import { chmod, writeFile } from "node:fs/promises";
+import { chmodSync, writeFileSync } from "node:fs";
 import type { Container, Pod } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
 import type { Image } from "../image/image-store.ts";
@@ -211,15 +211,15 @@ async function contentOf(
     resources: resourcesFor(container, machine.defaults, machine.bounds),
     mounts: [
       ...(await volumeMounts({ container: mounted, volumes, environment, subPaths: paths.subPaths, users })),
-      await messageMount(container.terminationMessagePath, messagePath(paths, kept.attempt)),
-      ...(await identityMounts(machine, pod, record, container)),
+      messageMount(container.terminationMessagePath, messagePath(paths, kept.attempt)),
+      ...identityMounts(machine, pod, record, container),
     ],
   };
 }
 
-async function messageMount(destination = "/dev/termination-log", source: string): Promise<OciMount> {
-  await writeFile(source, "");
+function messageMount(destination = "/dev/termination-log", source: string): OciMount {
+  writeFileSync(source, "");
   // The container may run as any user.
-  await chmod(source, 0o666);
+  chmodSync(source, 0o666);
   return { destination, type: "bind", source, options: ["bind", "rw", "nosuid", "nodev", "noexec"] };
 }

@@ -19,13 +19,16 @@ export async function endSavedPod({ machine, endSessions }: Effects, pod: Pod, r
   const { save } = record;
   if (save?.step !== "saved") return;
   endSessions(record.uid, "the Pod was suspended");
-  await signalCgroup(machine.cgroups, podPaths(machine.layout, record.uid).cgroup);
-  const { suspensions, layout } = machine;
+  const { suspensions, layout, cgroups } = machine;
   const key = { sandboxUid: record.keptFor ?? "", epoch: save.epoch };
   const image = suspensions.folderOf(key);
   // Without the key: a node that was started again without it ends the Pod all the same.
-  if ((await readUse(image)) !== undefined)
-    await settleAll([moveVolumesOut(layout, pod, image), suspensions.settle(key)]);
+  const isComplete = (await readUse(image)) !== undefined;
+  const end = async (): Promise<void> => {
+    await signalCgroup(cgroups, podPaths(layout, record.uid).cgroup);
+    if (isComplete) await moveVolumesOut(layout, pod, image);
+  };
+  await settleAll([end(), ...(isComplete ? [suspensions.settle(key)] : [])]);
   await machine.records.write({ ...record, save: { ...save, step: "ended" } });
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Container, controllerOf, epochAnnotation, type Pod } from "@agent-sandbox/api";
 import { podPaths } from "../layout.ts";
@@ -10,19 +10,19 @@ import type { PodRecord } from "../pod/record.ts";
 const destination = "/run/agent-sandbox";
 
 /** Writes the identity of a Pod's sandbox and returns the mount of its folder, if the Pod has it. */
-export async function identityMounts(
+export function identityMounts(
   { layout }: Pick<Machine, "layout">,
   pod: Pod,
   record: PodRecord,
   { volumeMounts = [] }: Container,
-): Promise<OciMount[]> {
+): OciMount[] {
   if (record.identity !== true || volumeMounts.some(({ mountPath }) => mountPath === destination)) return [];
   const { identity, files } = podPaths(layout, record.uid);
   // The root user of a Pod with a user namespace cannot reach the Pod's folder.
   const source = record.ids === undefined ? identity : join(files, "identity");
-  await mkdir(source, { recursive: true, mode: 0o755 });
-  await writeFile(join(source, ".environment"), identityText(pod, record), { mode: 0o644 });
-  await rename(join(source, ".environment"), join(source, "environment"));
+  mkdirSync(source, { recursive: true, mode: 0o755 });
+  writeFileSync(join(source, ".environment"), identityText(pod, record), { mode: 0o644 });
+  renameSync(join(source, ".environment"), join(source, "environment"));
   return [{ destination, type: "bind", source, options: ["rbind", "ro", "rprivate", "nosuid", "nodev", "noexec"] }];
 }
 

@@ -73,9 +73,8 @@ export async function sumFiles(image: string): Promise<FileSums> {
   const sum = async (name: string): Promise<[string, FileSum]> => [name, await sumOf(join(checkpoint, name))];
   // Read first, then synced: syncing can occupy all threads for files.
   const summing = Promise.all(names.map(sum));
-  const syncing = Promise.all(names.map((name) => sync(join(checkpoint, name))));
+  const syncing = Promise.all([checkpoint, ...names.map((name) => join(checkpoint, name))].map(sync));
   const [sums] = await Promise.all([summing, syncing]);
-  await sync(checkpoint);
   return Object.fromEntries(sums);
 }
 
