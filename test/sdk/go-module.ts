@@ -7,8 +7,14 @@ export const goModule: string = join(import.meta.dirname, "../../clients/go");
 
 /** Runs the go command in the module. On a new machine it compiles client-go first, which takes minutes. */
 export function runGo(...words: string[]): Promise<Outcome> {
+  return runGoWith({}, ...words);
+}
+
+/** The same with more variables in the environment. */
+export function runGoWith(environment: Readonly<Record<string, string>>, ...words: string[]): Promise<Outcome> {
   return new Promise((resolve) => {
-    execFile("go", words, { cwd: goModule, encoding: "utf8" }, (error, stdout, stderr) => {
+    const env = { ...process.env, ...environment };
+    execFile("go", words, { cwd: goModule, env, encoding: "utf8", maxBuffer: 1 << 24 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : 1, stdout, stderr });
     });
   });

@@ -42,7 +42,12 @@ const guides: readonly Guide[] = [
     extension: "go",
     command: ["go", "run"],
     folder: goModule,
-    printed: [/^0 Hello from sandbox-/, /^6\n1\n2\na,b\n'loaded'\n$/, /^true$/m],
+    printed: [
+      /^0 Hello from sandbox-/,
+      /^6\n1\n2\na,b\n'loaded'\n$/,
+      /^true$/m,
+      /^no shell: \$HOME\ntrue <nil>\ntrue\n42\n$/,
+    ],
   },
 ];
 
@@ -83,8 +88,10 @@ describe.skipIf(reason !== undefined)("the examples of the guides and reference 
     await runGo("build", "./...");
     buildCommandLine();
     box = await Box.make();
-    const { code, stderr } = await box.up();
-    if (code !== 0) throw new Error(stderr);
+    for (const run of [() => box.up(), () => box.run("apply", "-f", "examples/python-pool.yaml")]) {
+      const { code, stderr } = await run();
+      if (code !== 0) throw new Error(stderr);
+    }
   }, goBuildTimeoutMs);
   afterAll(async () => {
     rmSync(scratch, { recursive: true, force: true });

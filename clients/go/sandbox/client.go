@@ -7,7 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/go-logr/logr"
 )
 
 // Client creates and finds sandboxes on a box or a cluster. It can be used by several goroutines.
@@ -15,11 +18,20 @@ type Client struct {
 	// Namespace of sandboxes whose namespace is not named.
 	Namespace string
 	api       *apiServer
-	router    *routerClient
+	// router is nil on clients of NewClient.
+	router  *routerClient
+	tracing *tracing
+	options Options
+	log     logr.Logger
+
+	mu          sync.Mutex
+	tunnels     map[string]*tunnel
+	active      map[Key]*Sandbox
+	stopCleanup func()
 }
 
 // Create creates a sandbox and waits until it can be used. If it will not become ready, it is deleted again and the error has the cause.
-func (c *Client) Create(ctx context.Context, options CreateOptions) (*Sandbox, error) {
+func (c *Client) Create(ctx context.Context, options CreateOptions) (_ *Sandbox, err error) {
 	if err := options.check(); err != nil {
 		return nil, err
 	}
@@ -30,11 +42,16 @@ func (c *Client) Create(ctx context.Context, options CreateOptions) (*Sandbox, e
 		options.Timeout = lifecycleTimeout
 	}
 	doing := fmt.Sprintf("Cannot create sandbox %q", options.Name)
+	ctx, end := c.tracing.start(ctx, "create")
+	defer func() { end(err) }()
 	ctx, cancel := limit(ctx, options.Timeout, doing)
 	defer cancel()
 	kind, wanted, judge, err := c.wanted(ctx, options)
 	if err != nil {
 		return nil, err
+	}
+	if text := c.tracing.annotation(ctx); text != "" {
+		wanted.Metadata.Annotations[traceAnnotation] = text
 	}
 	created, err := c.createOnce(ctx, kind, wanted)
 	if err != nil {
@@ -48,7 +65,7 @@ func (c *Client) Create(ctx context.Context, options CreateOptions) (*Sandbox, e
 		_ = c.api.delete(cleaning, kind, options.Namespace, options.Name, created.Metadata.UID)
 		return nil, err
 	}
-	return c.handle(kind, ready, true), nil
+	return c.attach(ctx, kind, ready, true)
 }
 
 // wanted returns the object to create.
@@ -157,12 +174,14 @@ func (c *Client) wait(ctx context.Context, k kind, from *object, doing string, j
 }
 
 // Get attaches to a sandbox by its name or the name of its claim. It may be asleep: the first call wakes it.
-func (c *Client) Get(ctx context.Context, name string) (*Sandbox, error) {
+func (c *Client) Get(ctx context.Context, name string) (_ *Sandbox, err error) {
+	ctx, end := c.tracing.start(ctx, "get")
+	defer func() { end(err) }()
 	ctx, cancel := limit(ctx, defaultTimeout, fmt.Sprintf("Cannot find sandbox %q", name))
 	defer cancel()
 	claim, err := c.api.get(ctx, claims, c.Namespace, name)
 	if err == nil && claim.Status.Sandbox.Name != "" {
-		return c.handle(claims, claim, false), nil
+		return c.attach(ctx, claims, claim, false)
 	}
 	if err != nil && ReasonOf(err) != NotFound {
 		return nil, err
@@ -171,7 +190,7 @@ func (c *Client) Get(ctx context.Context, name string) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.handle(sandboxes, found, false), nil
+	return c.attach(ctx, sandboxes, found, false)
 }
 
 // ListedSandbox is a sandbox in a list.
@@ -183,7 +202,9 @@ type ListedSandbox struct {
 }
 
 // List returns the sandboxes with all of these labels.
-func (c *Client) List(ctx context.Context, labels map[string]string) ([]ListedSandbox, error) {
+func (c *Client) List(ctx context.Context, labels map[string]string) (_ []ListedSandbox, err error) {
+	ctx, end := c.tracing.start(ctx, "list_sandboxes")
+	defer func() { end(err) }()
 	ctx, cancel := limit(ctx, defaultTimeout, "Cannot list sandboxes")
 	defer cancel()
 	var selector []string
@@ -201,22 +222,23 @@ func (c *Client) List(ctx context.Context, labels map[string]string) ([]ListedSa
 }
 
 // DeleteSnapshot deletes a snapshot. It succeeds if the snapshot is already gone.
-func (c *Client) DeleteSnapshot(ctx context.Context, name string) error {
+func (c *Client) DeleteSnapshot(ctx context.Context, name string) (err error) {
+	ctx, end := c.tracing.start(ctx, "delete_snapshot")
+	defer func() { end(err) }()
 	ctx, cancel := limit(ctx, defaultTimeout, fmt.Sprintf("Cannot delete snapshot %q", name))
 	defer cancel()
 	return c.api.delete(ctx, snapshots, c.Namespace, name, "")
 }
 
-func (c *Client) handle(k kind, found *object, owned bool) *Sandbox {
-	to := target{namespace: found.Metadata.Namespace, name: found.Metadata.Name, uid: found.Metadata.UID}
-	s := &Sandbox{client: c, owned: owned}
+// attach returns a connected handle.
+func (c *Client) attach(ctx context.Context, k kind, found *object, owned bool) (*Sandbox, error) {
+	s := &Sandbox{handle: handle{newLink(c.tracing, nil)}, client: c, options: c.options, owned: owned, lifecycle: make(chan struct{}, 1)}
+	s.Name, s.Namespace, s.UID = found.Metadata.Name, found.Metadata.Namespace, found.Metadata.UID
 	if k == claims {
-		s.ClaimName, s.claimUID = found.Metadata.Name, found.Metadata.UID
-		to = target{namespace: to.namespace, name: found.Status.Sandbox.Name}
+		s.claim, s.claimUID = found.Metadata.Name, found.Metadata.UID
+		s.Name, s.UID = found.Status.Sandbox.Name, ""
 	}
-	s.Name, s.Namespace, s.UID = to.name, to.namespace, to.uid
-	s.handle = handle{c.router, to}
-	return s
+	return s, s.connect(ctx, nil)
 }
 
 // IsReason reports whether an error has this reason.

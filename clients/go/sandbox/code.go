@@ -36,13 +36,22 @@ func (s *Sandbox) CreateContext(ctx context.Context, language string) (*CodeCont
 	doing := "Cannot start " + language
 	ctx, cancel := limit(ctx, defaultTimeout, doing)
 	defer cancel()
-	call := restCall{doing: doing, method: http.MethodPost, path: "/contexts"}
-	return created, s.json(ctx, call, map[string]string{"language": language}, created)
+	return created, s.operate(ctx, operation{name: "create_context"}, func(ctx context.Context) error {
+		call := restCall{doing: doing, method: http.MethodPost, path: "/contexts"}
+		return s.json(ctx, call, map[string]string{"language": language}, created)
+	})
 }
 
 // Run runs code. When the context ends, or after the timeout (default: one minute), the code is interrupted.
-func (c *CodeContext) Run(ctx context.Context, code string, options ...CallOption) (*CodeResult, error) {
-	o := optionsOf(options)
+func (c *CodeContext) Run(ctx context.Context, code string, options ...CallOption) (result *CodeResult, err error) {
+	err = c.operate(ctx, operation{name: "run_code", limited: true, limitsItself: true}, func(ctx context.Context) error {
+		result, err = c.run(ctx, code, optionsOf(options))
+		return err
+	})
+	return result, err
+}
+
+func (c *CodeContext) run(ctx context.Context, code string, o callOptions) (*CodeResult, error) {
 	if o.timeout == 0 {
 		o.timeout = defaultTimeout
 	}
@@ -78,7 +87,9 @@ func (c *CodeContext) Run(ctx context.Context, code string, options ...CallOptio
 func (c *CodeContext) Close(ctx context.Context) error {
 	ctx, cancel := limit(ctx, defaultTimeout, "Cannot end the context")
 	defer cancel()
-	return c.json(ctx, restCall{doing: fmt.Sprintf("Cannot end context %q", c.ID), method: http.MethodDelete, path: "/contexts/" + url.PathEscape(c.ID)}, nil, nil)
+	return c.operate(ctx, operation{name: "close_context"}, func(ctx context.Context) error {
+		return c.json(ctx, restCall{doing: fmt.Sprintf("Cannot end context %q", c.ID), method: http.MethodDelete, path: "/contexts/" + url.PathEscape(c.ID)}, nil, nil)
+	})
 }
 
 func (r *CodeResult) add(line []byte, o callOptions) error {
@@ -109,8 +120,8 @@ func (r *CodeResult) add(line []byte, o callOptions) error {
 // RunCode runs Python code in a context that lasts as long as this handle. Variables are kept between calls. If the context is gone, for
 // example because the sandbox was restarted, the call fails with NotFound, and the next one starts a new context.
 func (s *Sandbox) RunCode(ctx context.Context, code string, options ...CallOption) (*CodeResult, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.codeMu.Lock()
+	defer s.codeMu.Unlock()
 	if s.code == nil {
 		created, err := s.CreateContext(ctx, "python")
 		if err != nil {
@@ -127,7 +138,12 @@ func (s *Sandbox) RunCode(ctx context.Context, code string, options ...CallOptio
 
 // WaitForPort waits until a program listens on the port. Default timeout: one minute.
 func (s *Sandbox) WaitForPort(ctx context.Context, port int, options ...CallOption) error {
-	timeout := optionsOf(options).timeout
+	return s.operate(ctx, operation{name: "wait_for_port", limited: true, limitsItself: true}, func(ctx context.Context) error {
+		return s.waitForPort(ctx, port, optionsOf(options).timeout)
+	})
+}
+
+func (s *Sandbox) waitForPort(ctx context.Context, port int, timeout time.Duration) error {
 	if timeout == 0 {
 		timeout = defaultTimeout
 	}
@@ -176,6 +192,8 @@ func (s *Sandbox) Usage(ctx context.Context) (*Usage, error) {
 	doing := fmt.Sprintf("Cannot measure sandbox %q", s.Name)
 	ctx, cancel := limit(ctx, defaultTimeout, doing)
 	defer cancel()
-	err := s.json(ctx, restCall{doing: doing, method: http.MethodGet, path: "/usage"}, nil, &wire)
+	err := s.operate(ctx, operation{name: "usage"}, func(ctx context.Context) error {
+		return s.json(ctx, restCall{doing: doing, method: http.MethodGet, path: "/usage"}, nil, &wire)
+	})
 	return &Usage{CPUSeconds: wire.CPU.Used, MemoryBytes: wire.Memory.Used, Processes: wire.Processes.Count, DiskBytes: wire.Disk.Used}, err
 }

@@ -5,8 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"strings"
 	"time"
 	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/attribute"
 )
 
 const (
@@ -21,7 +25,7 @@ type Commands struct{ handle }
 // ExecutionResult is what a command left.
 type ExecutionResult struct {
 	Stdout, Stderr string
-	// ExitCode is -1 if a signal ended the command.
+	// ExitCode is -1 if a signal ended the command. The first runtime reports the negative number of the signal.
 	ExitCode int
 	// Signal that ended the command, or 0.
 	Signal int
@@ -44,6 +48,7 @@ type callOptions struct {
 	createOnly       bool
 	first, last      int64
 	hasRange, toLast bool
+	maxAttempts      int
 }
 
 // CallOption changes one call.
@@ -59,6 +64,16 @@ func optionsOf(options []CallOption) callOptions {
 
 // WithTimeout limits the time of a call, with all repetitions. A command is killed after it.
 func WithTimeout(d time.Duration) CallOption { return func(o *callOptions) { o.timeout = d } }
+
+// WithMaxAttempts sets how often a call of the first runtime's API may be sent. Default: 6 for files and 1 for commands, which are never
+// sent again after the sandbox may have received them. Numbers below 1 are ignored.
+func WithMaxAttempts(n int) CallOption {
+	return func(o *callOptions) {
+		if n > 0 {
+			o.maxAttempts = n
+		}
+	}
+}
 
 // WithEnv sets environment variables of a command.
 func WithEnv(env map[string]string) CallOption { return func(o *callOptions) { o.env = env } }
@@ -88,19 +103,62 @@ func orIgnore(hear func(string)) func(string) {
 }
 
 // Run runs a script with /bin/sh until it ends. An exit code other than 0 is a result, not an error. Default timeout: one minute.
+//
+// A handle with RuntimeLegacyPython uses the API of the first runtime instead: no shell sees the command, and a command that takes longer
+// than its timeout is an error.
 func (c *Commands) Run(ctx context.Context, script string, options ...CallOption) (*ExecutionResult, error) {
-	return c.run(ctx, script, nil, options)
+	return c.operateRun(ctx, script, nil, options)
 }
 
 // RunArgs is like Run for a program with arguments, which no shell sees.
 func (c *Commands) RunArgs(ctx context.Context, argv []string, options ...CallOption) (*ExecutionResult, error) {
-	return c.run(ctx, "", argv, options)
+	return c.operateRun(ctx, "", argv, options)
 }
 
-func (c *Commands) run(ctx context.Context, script string, argv []string, options []CallOption) (*ExecutionResult, error) {
+func (c *Commands) operateRun(ctx context.Context, script string, argv []string, options []CallOption) (result *ExecutionResult, err error) {
 	o := optionsOf(options)
+	about := operation{name: "run", limited: true, attributes: []attribute.KeyValue{attribute.String("sandbox.command.executable", executable(script, argv))}}
+	isLegacy := c.reference != nil && c.reference.legacy && argv == nil
+	if isLegacy {
+		about.timeout = o.timeout
+	} else {
+		// The sandbox kills the command and returns its output.
+		about.limitsItself = true
+	}
+	err = c.operate(ctx, about, func(ctx context.Context) error {
+		if isLegacy {
+			result, err = c.legacyRun(ctx, script, o)
+		} else {
+			result, err = c.run(ctx, script, argv, o)
+		}
+		if err == nil {
+			annotate(ctx, attribute.Int("sandbox.exit_code", result.ExitCode))
+		}
+		return err
+	})
+	return result, err
+}
+
+// executable returns the name of the program without its arguments, which may be secret.
+func executable(script string, argv []string) string {
+	words := strings.Fields(script)
+	if len(argv) > 0 {
+		words = argv[:1]
+	}
+	for _, word := range words {
+		if !strings.Contains(word, "=") {
+			return path.Base(word)
+		}
+	}
+	return ""
+}
+
+func (c *Commands) run(ctx context.Context, script string, argv []string, o callOptions) (*ExecutionResult, error) {
 	if o.timeout == 0 {
 		o.timeout = defaultTimeout
+		if c.reference != nil {
+			o.timeout = c.reference.requestTimeout
+		}
 	}
 	config, doing, err := configOf(script, argv, o)
 	if err != nil {

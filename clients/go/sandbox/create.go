@@ -52,9 +52,12 @@ type CreateOptions struct {
 }
 
 const (
-	requestIDAnnotation = "sdk.agents.x-k8s.io/request-id"
-	createdByLabel      = "agents.x-k8s.io/created-by"
-	lifecycleTimeout    = 3 * time.Minute
+	requestIDAnnotation      = "sdk.agents.x-k8s.io/request-id"
+	firstRequestedAnnotation = "agents.x-k8s.io/client-first-requested-at"
+	traceAnnotation          = "opentelemetry.io/trace-context"
+	podNameAnnotation        = "agents.x-k8s.io/pod-name"
+	createdByLabel           = "agents.x-k8s.io/created-by"
+	lifecycleTimeout         = 3 * time.Minute
 )
 
 // check returns an error if the options contradict each other.
@@ -82,8 +85,9 @@ func (o CreateOptions) check() error {
 }
 
 func (o CreateOptions) metadata() metadata {
-	labels := map[string]string{createdByLabel: "go-client"}
+	labels := map[string]string{}
 	maps.Copy(labels, o.Labels)
+	labels[createdByLabel] = "go-client"
 	return metadata{Name: o.Name, Namespace: o.Namespace, Labels: labels, Annotations: map[string]string{requestIDAnnotation: o.RequestID}}
 }
 
@@ -150,7 +154,9 @@ func (o CreateOptions) claim(pool string, now time.Time) *object {
 	if o.Lifetime != 0 {
 		spec["lifecycle"] = o.expiry(now)
 	}
-	return &object{Metadata: o.metadata(), Spec: spec}
+	wanted := &object{Metadata: o.metadata(), Spec: spec}
+	wanted.Metadata.Annotations[firstRequestedAnnotation] = now.UTC().Format(time.RFC3339Nano)
+	return wanted
 }
 
 func variables(env map[string]string) []any {

@@ -12,31 +12,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Options of Connect. All are optional.
-type Options struct {
-	// Router is the address of the router. Default: AGENT_SANDBOX_ROUTER_URL, or the router of the running box.
-	Router string
-	// Namespace of sandboxes. Default: that of the kubeconfig's context, or "default".
-	Namespace string
-	// Kubeconfig is a file. Default: that of the running box, else as kubectl.
-	Kubeconfig string
-	// Context of the kubeconfig. Default: the current one.
-	Context string
-	// DataDir is the data folder of the box. Default: AGENT_SANDBOX_DATA_DIR, or /var/lib/agent-sandbox.
-	DataDir string
-	// RestConfig replaces Kubeconfig and Context.
-	RestConfig *rest.Config
-	// Token replaces the token of the kubeconfig.
-	Token string
-}
-
 const defaultDataDir = "/var/lib/agent-sandbox"
 
 // Connect finds the running box, or the cluster of the kubeconfig, or the cluster that this program runs in. It sends nothing yet.
+// Sandboxes are reached through the router, with the credential of the kubeconfig.
 func Connect(_ context.Context, options Options) (*Client, error) {
 	var found box
-	if options.Kubeconfig == "" && options.Context == "" && options.RestConfig == nil {
-		found = findBox(firstOf(options.DataDir, os.Getenv("AGENT_SANDBOX_DATA_DIR"), defaultDataDir))
+	if options.Kubeconfig == "" && options.Context == "" && options.RestConfig == nil && options.K8sHelper == nil {
+		found = findBox(options.DataDir)
 	}
 	router := firstOf(options.Router, os.Getenv("AGENT_SANDBOX_ROUTER_URL"), found.router)
 	if router == "" {
@@ -46,41 +29,58 @@ func Connect(_ context.Context, options Options) (*Client, error) {
 	if err != nil {
 		return nil, failf(Unreachable, "Cannot load the kubeconfig: %v", err)
 	}
+	options.Namespace = firstOf(options.Namespace, namespace)
+	client, err := newClient(options, config)
+	if err != nil {
+		return nil, err
+	}
+	client.router = &routerClient{
+		url: strings.TrimSuffix(router, "/"), client: httpClient(newTransport()), authorize: authorization(config), tracing: client.tracing,
+	}
+	return client, nil
+}
+
+// newTransport connects without the proxies of the environment.
+func newTransport() *http.Transport {
+	return &http.Transport{MaxIdleConnsPerHost: 512, MaxConnsPerHost: 512}
+}
+
+// httpClient returns redirects instead of following them, so that no credential reaches another server.
+func httpClient(transport http.RoundTripper) *http.Client {
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+func loadConfig(options Options, found box) (*rest.Config, string, error) {
+	config, namespace, err := (*rest.Config)(nil), "", error(nil)
+	switch {
+	case options.K8sHelper != nil:
+		config = rest.CopyConfig(options.K8sHelper.RestConfig)
+	case options.RestConfig != nil:
+		config = rest.CopyConfig(options.RestConfig)
+	default:
+		rules := clientcmd.NewDefaultClientConfigLoadingRules()
+		rules.ExplicitPath = firstOf(options.Kubeconfig, found.kubeconfig)
+		loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: options.Context})
+		if config, err = loader.ClientConfig(); err == nil {
+			namespace, _, err = loader.Namespace()
+		}
+	}
+	if err != nil {
+		return nil, "", err
+	}
 	if options.Token != "" {
 		config.BearerToken, config.BearerTokenFile = options.Token, ""
 		config.TLSClientConfig.CertData, config.TLSClientConfig.KeyData = nil, nil
 		config.TLSClientConfig.CertFile, config.TLSClientConfig.KeyFile = "", ""
 	}
-	api, err := newAPIServer(config)
-	if err != nil {
-		return nil, failf(Unreachable, "Cannot use the kubeconfig: %v", err)
-	}
-	runtime := &routerClient{url: strings.TrimSuffix(router, "/"), client: &http.Client{
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 512, MaxConnsPerHost: 512},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, authorize: authorization(config)}
-	return &Client{api: api, router: runtime, Namespace: firstOf(options.Namespace, namespace, "default")}, nil
-}
-
-func loadConfig(options Options, found box) (*rest.Config, string, error) {
-	if options.RestConfig != nil {
-		return rest.CopyConfig(options.RestConfig), "", nil
-	}
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = firstOf(options.Kubeconfig, found.kubeconfig)
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: options.Context})
-	config, err := loader.ClientConfig()
-	if err != nil {
-		return nil, "", err
-	}
-	namespace, _, err := loader.Namespace()
-	return config, namespace, err
+	return config, namespace, nil
 }
 
 type box struct{ kubeconfig, router string }
 
 // findBox returns the box that runs on this machine, if this user may use it.
 func findBox(dataDir string) box {
+	dataDir = firstOf(dataDir, os.Getenv("AGENT_SANDBOX_DATA_DIR"), defaultDataDir)
 	text, err := os.ReadFile(filepath.Join(dataDir, "box.json"))
 	var record struct {
 		RouterURL string `json:"routerUrl"`

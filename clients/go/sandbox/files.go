@@ -7,8 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
 )
 
 // FileType is the type of a directory entry.
@@ -32,18 +33,6 @@ type FileEntry struct {
 	ModTime time.Time `json:"modified_at"`
 }
 
-// FileInfo describes a file.
-type FileInfo struct {
-	FileEntry
-	Path string `json:"path"`
-	UID  int    `json:"uid"`
-	GID  int    `json:"gid"`
-	// ETag changes with the content.
-	ETag string `json:"etag"`
-	// Target of a symbolic link.
-	Target string `json:"target"`
-}
-
 // Files reads and writes files in a sandbox. Relative paths start at the root that the runtime serves.
 type Files struct{ handle }
 
@@ -59,21 +48,66 @@ func WithRange(first, last int64) CallOption {
 }
 
 // Read returns the content of a file.
-func (f *Files) Read(ctx context.Context, path string, options ...CallOption) ([]byte, error) {
-	reader, err := f.Open(ctx, path, options...)
+func (f *Files) Read(ctx context.Context, path string, options ...CallOption) (content []byte, err error) {
+	o := optionsOf(options)
+	err = f.operateOn(ctx, "read", path, o, func(ctx context.Context) error {
+		if f.isLegacy() {
+			if o.hasRange {
+				return fmt.Errorf("%w: WithRange needs RuntimeSandboxd", ErrUnsupportedByRuntime)
+			}
+			content, err = f.legacyGet(ctx, "read", "/download/"+encodeWhole(path), f.reference.maxDownload, o)
+		} else {
+			content, err = f.read(ctx, path, options)
+		}
+		annotate(ctx, attribute.Int("sandbox.file.size", len(content)))
+		return err
+	})
+	return content, err
+}
+
+func (f *Files) read(ctx context.Context, path string, options []CallOption) ([]byte, error) {
+	reader, err := f.open(ctx, path, options)
 	if err != nil {
 		return nil, err
 	}
 	defer reader.Close()
-	content, err := io.ReadAll(reader)
+	var source io.Reader = reader
+	if f.reference != nil {
+		source = io.LimitReader(reader, f.reference.maxDownload+1)
+	}
+	content, err := io.ReadAll(source)
 	if err != nil {
 		return nil, ended(ctx, lost(fmt.Sprintf("Cannot read %q", path), err, true))
+	}
+	if f.reference != nil && int64(len(content)) > f.reference.maxDownload {
+		return nil, failf(LimitExceeded, "Cannot read %q: it is larger than MaxDownloadSize, %d bytes", path, f.reference.maxDownload)
 	}
 	return content, nil
 }
 
+func (f *Files) isLegacy() bool { return f.reference != nil && f.reference.legacy }
+
+// operateOn is operate for a file. Handles with the rules of the reference refuse paths without a name.
+func (f *Files) operateOn(ctx context.Context, name, path string, o callOptions, call func(context.Context) error) error {
+	about := operation{name: name, limited: true, timeout: o.timeout, attributes: []attribute.KeyValue{attribute.String("sandbox.file.path", path)}}
+	return f.operate(ctx, about, func(ctx context.Context) error {
+		if f.reference != nil && path == "" {
+			return failf(InvalidArgument, "Cannot %s: the path is empty", name)
+		}
+		return call(ctx)
+	})
+}
+
 // Open returns the content of a file as a stream. The caller closes it.
-func (f *Files) Open(ctx context.Context, path string, options ...CallOption) (io.ReadCloser, error) {
+func (f *Files) Open(ctx context.Context, path string, options ...CallOption) (content io.ReadCloser, err error) {
+	err = f.operate(ctx, operation{name: "open_file", attributes: []attribute.KeyValue{attribute.String("sandbox.file.path", path)}}, func(ctx context.Context) error {
+		content, err = f.open(ctx, path, options)
+		return err
+	})
+	return content, err
+}
+
+func (f *Files) open(ctx context.Context, path string, options []CallOption) (io.ReadCloser, error) {
 	o := optionsOf(options)
 	encoded, err := encodePath(path)
 	if err != nil {
@@ -94,17 +128,33 @@ func (f *Files) Open(ctx context.Context, path string, options ...CallOption) (i
 
 // Write replaces a file at once: readers see the old or the new content. It creates parent directories.
 func (f *Files) Write(ctx context.Context, path string, content []byte, options ...CallOption) error {
-	return f.put(ctx, path, restCall{body: content}, optionsOf(options))
+	o := optionsOf(options)
+	return f.operateOn(ctx, "write", path, o, func(ctx context.Context) error {
+		annotate(ctx, attribute.Int("sandbox.file.size", len(content)))
+		if f.reference != nil {
+			if err := checkUpload(path, content, f.reference.maxUpload); err != nil {
+				return err
+			}
+		}
+		if f.isLegacy() {
+			return f.legacyWrite(ctx, path, content, o)
+		}
+		return f.put(ctx, path, restCall{body: content}, o)
+	})
 }
 
 // WriteFrom is like Write with a stream, which can be sent only once.
 func (f *Files) WriteFrom(ctx context.Context, path string, content io.Reader, options ...CallOption) error {
-	return f.put(ctx, path, restCall{stream: content}, optionsOf(options))
+	return f.plain(ctx, "write_from", path, func(ctx context.Context) error {
+		return f.put(ctx, path, restCall{stream: content}, optionsOf(options))
+	})
 }
 
 // Append adds to the end of a file, which is created if it does not exist.
 func (f *Files) Append(ctx context.Context, path string, content []byte) error {
-	return f.put(ctx, path, restCall{body: content, query: url.Values{"append": {"true"}}, unrepeatable: true}, callOptions{})
+	return f.plain(ctx, "append", path, func(ctx context.Context) error {
+		return f.put(ctx, path, restCall{body: content, query: url.Values{"append": {"true"}}, unrepeatable: true}, callOptions{})
+	})
 }
 
 func (f *Files) put(ctx context.Context, path string, c restCall, o callOptions) error {
@@ -129,7 +179,21 @@ func (f *Files) put(ctx context.Context, path string, c restCall, o callOptions)
 }
 
 // List returns the entries of a directory, sorted by name. It is never nil.
-func (f *Files) List(ctx context.Context, path string) ([]FileEntry, error) {
+func (f *Files) List(ctx context.Context, path string, options ...CallOption) (entries []FileEntry, err error) {
+	o := optionsOf(options)
+	err = f.operateOn(ctx, "list", path, o, func(ctx context.Context) error {
+		if f.isLegacy() {
+			entries, err = f.legacyList(ctx, path, o)
+		} else {
+			entries, err = f.list(ctx, path)
+		}
+		annotate(ctx, attribute.Int("sandbox.file.count", len(entries)))
+		return err
+	})
+	return entries, err
+}
+
+func (f *Files) list(ctx context.Context, path string) ([]FileEntry, error) {
 	encoded, err := encodePath(path)
 	if err != nil {
 		return nil, err
@@ -153,82 +217,45 @@ func (f *Files) List(ctx context.Context, path string) ([]FileEntry, error) {
 	}
 }
 
-// Stat describes a file.
-func (f *Files) Stat(ctx context.Context, path string) (*FileInfo, error) {
-	encoded, err := encodePath(path)
-	if err != nil {
-		return nil, err
-	}
-	info := &FileInfo{}
-	return info, f.json(ctx, restCall{doing: fmt.Sprintf("Cannot stat %q", path), method: http.MethodGet, path: "/stat/" + encoded}, nil, info)
+// Exists reports whether a file exists.
+func (f *Files) Exists(ctx context.Context, path string, options ...CallOption) (exists bool, err error) {
+	o := optionsOf(options)
+	err = f.operateOn(ctx, "exists", path, o, func(ctx context.Context) error {
+		if f.isLegacy() {
+			exists, err = f.legacyExists(ctx, path, o)
+		} else {
+			exists, err = f.exists(ctx, path)
+		}
+		annotate(ctx, attribute.Bool("sandbox.file.exists", exists))
+		return err
+	})
+	return exists, err
 }
 
-// Exists reports whether a file exists.
-func (f *Files) Exists(ctx context.Context, path string) (bool, error) {
-	_, err := f.Stat(ctx, path)
+func (f *Files) exists(ctx context.Context, path string) (bool, error) {
+	_, err := f.stat(ctx, path)
 	if failure, ok := err.(*Error); ok && failure.Reason == NotFound && failure.Status == http.StatusNotFound {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// Delete deletes a file, a link or an empty directory; with recursive also a directory with its content.
-func (f *Files) Delete(ctx context.Context, path string, recursive bool) error {
-	encoded, err := encodePath(path)
-	if err != nil {
-		return err
-	}
-	query := url.Values{}
-	if recursive {
-		query.Set("recursive", "true")
-	}
-	return f.json(ctx, restCall{doing: fmt.Sprintf("Cannot delete %q", path), method: http.MethodDelete, path: "/files/" + encoded, query: query}, nil, nil)
-}
-
-// MakeDir creates a directory and its parents.
-func (f *Files) MakeDir(ctx context.Context, path string, options ...CallOption) error {
-	body := map[string]any{"path": path}
-	if mode := optionsOf(options).mode; mode != "" {
-		body["mode"] = mode
-	}
-	return f.action(ctx, fmt.Sprintf("Cannot create directory %q", path), "mkdir", body)
-}
-
-// Move moves a file. It does not replace another one.
-func (f *Files) Move(ctx context.Context, from, to string) error {
-	return f.action(ctx, fmt.Sprintf("Cannot move %q", from), "move", map[string]any{"from": from, "to": to})
-}
-
-// Copy copies a file or a directory. It does not replace another one.
-func (f *Files) Copy(ctx context.Context, from, to string) error {
-	return f.action(ctx, fmt.Sprintf("Cannot copy %q", from), "copy", map[string]any{"from": from, "to": to})
-}
-
-// Chmod changes the mode of a file, as in "0755".
-func (f *Files) Chmod(ctx context.Context, path, mode string) error {
-	return f.action(ctx, fmt.Sprintf("Cannot change the mode of %q", path), "chmod", map[string]any{"path": path, "mode": mode})
-}
-
-func (f *Files) action(ctx context.Context, doing, action string, body map[string]any) error {
-	return f.json(ctx, restCall{doing: doing, method: http.MethodPost, path: "/fs/" + action}, body, nil)
-}
-
-// encodePath returns the path as part of a URL. HTTP clients resolve "." and ".." themselves, so this does it first: a path that
-// leaves the root must be an error and not another file.
-func encodePath(path string) (string, error) {
-	var names []string
-	for name := range strings.SplitSeq(path, "/") {
-		switch {
-		case name == "" || name == ".":
-		case name != "..":
-			names = append(names, url.PathEscape(name))
-		case len(names) == 0:
-			return "", failf(Forbidden, "Cannot use path %q: it leaves the root", path)
-		default:
-			names = names[:len(names)-1]
+// Delete deletes a file, a link or an empty directory; with recursive also a directory with its content. The first runtime cannot.
+func (f *Files) Delete(ctx context.Context, path string, recursive bool, options ...CallOption) error {
+	return f.operateOn(ctx, "delete", path, optionsOf(options), func(ctx context.Context) error {
+		if f.isLegacy() {
+			return ErrUnsupportedByRuntime
 		}
-	}
-	return strings.Join(names, "/"), nil
+		encoded, err := encodePath(path)
+		if err != nil {
+			return err
+		}
+		query := url.Values{}
+		if recursive {
+			query.Set("recursive", "true")
+		}
+		return f.json(ctx, restCall{doing: fmt.Sprintf("Cannot delete %q", path), method: http.MethodDelete, path: "/files/" + encoded, query: query}, nil, nil)
+	})
 }
 
 func readPage(ctx context.Context, response *http.Response, doing string) ([]FileEntry, error) {

@@ -20,11 +20,13 @@ const maxErrorBytes = 64 << 10
 
 // apiServer makes the calls of the Kubernetes API that this package needs.
 type apiServer struct {
-	client *http.Client
-	server string
+	client  *http.Client
+	server  string
+	config  *rest.Config
+	tracing *tracing
 }
 
-func newAPIServer(config *rest.Config) (*apiServer, error) {
+func newAPIServer(config *rest.Config, tracing *tracing) (*apiServer, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
@@ -33,7 +35,7 @@ func newAPIServer(config *rest.Config) (*apiServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &apiServer{client: client, server: strings.TrimSuffix(server.String(), "/")}, nil
+	return &apiServer{client: client, server: strings.TrimSuffix(server.String(), "/"), config: config, tracing: tracing}, nil
 }
 
 // kind names a resource.
@@ -44,6 +46,7 @@ var (
 	claims    = kind{"extensions.agents.x-k8s.io/v1beta1", "SandboxClaim", "sandboxclaims"}
 	pools     = kind{"extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool", "sandboxwarmpools"}
 	snapshots = kind{"snapshots.agents.x-k8s.io/v1alpha1", "SandboxSnapshot", "sandboxsnapshots"}
+	gateways  = kind{"gateway.networking.k8s.io/v1", "Gateway", "gateways"}
 )
 
 func (k kind) path(namespace, name string) string {
@@ -83,7 +86,10 @@ type object struct {
 	Status     struct {
 		Conditions []condition `json:"conditions"`
 		PodIPs     []string    `json:"podIPs"`
-		Sandbox    struct {
+		Addresses  []struct {
+			Value string `json:"value"`
+		} `json:"addresses"`
+		Sandbox struct {
 			Name string `json:"name"`
 		} `json:"sandbox"`
 		Suspension        Suspension `json:"suspension"`
@@ -126,7 +132,11 @@ func (a *apiServer) delete(ctx context.Context, k kind, namespace, name, uid str
 	if uid != "" {
 		options["preconditions"] = map[string]string{"uid": uid}
 	}
-	_, err := a.object(ctx, fmt.Sprintf("Cannot delete %s %q", k.kind, name), http.MethodDelete, k.path(namespace, name), "application/json", options)
+	response, err := a.exchange(ctx, fmt.Sprintf("Cannot delete %s %q", k.kind, name), http.MethodDelete, k.path(namespace, name), "application/json", options)
+	if err == nil {
+		// It is the object or a Status.
+		return response.Body.Close()
+	}
 	var failure *Error
 	if errors.As(err, &failure) && (failure.Reason == NotFound || failure.ServerReason == "Conflict") {
 		return nil
@@ -192,6 +202,7 @@ func (a *apiServer) exchange(ctx context.Context, doing, method, path, contentTy
 			return nil, err
 		}
 		request.Header.Set("Accept", "application/json")
+		a.tracing.inject(ctx, request.Header)
 		if contentType != "" {
 			request.Header.Set("Content-Type", contentType)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -98,7 +99,15 @@ func (c *Commands) Attach(ctx context.Context, id int) (*Process, error) {
 	return c.open(ctx, fmt.Sprintf("Cannot attach to process %d", id), "Attach", map[string]any{"processId": id})
 }
 
-func (c *Commands) open(ctx context.Context, doing, method string, message any) (*Process, error) {
+func (c *Commands) open(ctx context.Context, doing, method string, message any) (p *Process, err error) {
+	err = c.operate(ctx, operation{name: strings.ToLower(method)}, func(ctx context.Context) error {
+		p, err = c.openStream(ctx, doing, method, message)
+		return err
+	})
+	return p, err
+}
+
+func (c *Commands) openStream(ctx context.Context, doing, method string, message any) (*Process, error) {
 	// The stream outlives this call.
 	streaming, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	p := &Process{handle: c.handle, opened: make(chan event), failed: make(chan error, 1), closed: cancel}

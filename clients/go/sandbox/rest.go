@@ -38,7 +38,7 @@ func (h handle) rest(ctx context.Context, c restCall) (*http.Response, error) {
 	if len(c.query) > 0 {
 		path += "?" + c.query.Encode()
 	}
-	return h.router.send(ctx, h.to, call{
+	return h.send(ctx, call{
 		attempt: attempt{doing: c.doing, repeatable: !c.unrepeatable}, port: restPort, method: c.method, path: path, header: header,
 		body: c.body, stream: c.stream,
 		refuse: func(status int, body []byte) *Error {

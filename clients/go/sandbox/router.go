@@ -19,6 +19,11 @@ type routerClient struct {
 	url       string
 	client    *http.Client
 	authorize func(*http.Request) error
+	tracing   *tracing
+	// bare: the requests do not go through a router, so they do not name the sandbox.
+	bare bool
+	// ports of the Pod, if the connections lead to the Pod itself.
+	ports map[int]int
 }
 
 // target is the sandbox that a request is for. With a UID, a later sandbox of the same name does not get it.
@@ -44,33 +49,44 @@ func (r *routerClient) send(ctx context.Context, to target, c call) (*http.Respo
 		c.repeatable = false
 	}
 	return retry(ctx, c.attempt, func(number int) (*http.Response, error) {
-		request, err := r.request(ctx, c)
-		if err != nil {
-			return nil, err
+		age := ""
+		if number > 1 {
+			// A sandbox that has restarted since the first attempt refuses the call: it may have run before.
+			age = strconv.FormatInt(time.Since(started).Milliseconds(), 10)
 		}
+		return r.sendOnce(ctx, to, c, age)
+	})
+}
+
+// sendOnce makes one attempt. The age is empty for the first one.
+func (r *routerClient) sendOnce(ctx context.Context, to target, c call, age string) (*http.Response, error) {
+	request, err := r.request(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if !r.bare {
 		request.Header.Set("X-Sandbox-ID", to.name)
 		request.Header.Set("X-Sandbox-Namespace", to.namespace)
 		request.Header.Set("X-Sandbox-Port", strconv.Itoa(c.port))
 		if to.uid != "" {
 			request.Header.Set("X-Sandbox-UID", to.uid)
 		}
-		if number > 1 {
-			// A sandbox that has restarted since the first attempt refuses the call: it may have run before.
-			request.Header.Set("X-Request-Age", strconv.FormatInt(time.Since(started).Milliseconds(), 10))
-		}
-		response, err := r.client.Do(request)
-		if err != nil {
-			return nil, lost(c.doing, err, wasSent(err))
-		}
-		if response.StatusCode < 400 {
-			return response, nil
-		}
-		body := readError(response)
-		if failure := routerError(c.doing, response, body); failure != nil {
-			return nil, failure
-		}
-		return nil, c.refuse(response.StatusCode, body)
-	})
+	}
+	if age != "" {
+		request.Header.Set("X-Request-Age", age)
+	}
+	response, err := r.client.Do(request)
+	if err != nil {
+		return nil, lost(c.doing, err, wasSent(err))
+	}
+	if response.StatusCode < 300 {
+		return response, nil
+	}
+	body := readError(response)
+	if failure := routerError(c.doing, response, body); failure != nil {
+		return nil, failure
+	}
+	return nil, c.refuse(response.StatusCode, body)
 }
 
 func (r *routerClient) request(ctx context.Context, c call) (*http.Request, error) {
@@ -78,12 +94,20 @@ func (r *routerClient) request(ctx context.Context, c call) (*http.Request, erro
 	if c.stream != nil {
 		body = c.stream
 	}
-	request, err := http.NewRequestWithContext(ctx, c.method, r.url+c.path, body)
+	address := r.url
+	if port, ok := r.ports[c.port]; ok {
+		address = fmt.Sprintf("%s:%d", r.url, port)
+	}
+	request, err := http.NewRequestWithContext(ctx, c.method, address+c.path, body)
 	if err != nil {
 		return nil, err
 	}
 	for name, value := range c.header {
 		request.Header.Set(name, value)
+	}
+	r.tracing.inject(ctx, request.Header)
+	if r.authorize == nil {
+		return request, nil
 	}
 	return request, r.authorize(request)
 }

@@ -19,12 +19,6 @@ const (
 	lastFlag = 2
 )
 
-// handle is a connection to the runtime API of one sandbox.
-type handle struct {
-	router *routerClient
-	to     target
-}
-
 // unary calls a method of process.v1.ProcessService with the Connect protocol, whose messages are JSON.
 func (h handle) unary(ctx context.Context, about attempt, method string, message, into any) error {
 	response, err := h.rpc(ctx, about, method, "application/json", message, func(content []byte) []byte { return content })
@@ -65,11 +59,14 @@ func (h handle) stream(ctx context.Context, about attempt, method string, messag
 }
 
 func (h handle) rpc(ctx context.Context, about attempt, method, contentType string, message any, wrap func([]byte) []byte) (*http.Response, error) {
+	if h.reference != nil && h.reference.restOnly {
+		return nil, fmt.Errorf("%w: the APIURL leads to the REST API of sandboxd only", ErrNotReady)
+	}
 	content, err := json.Marshal(message)
 	if err != nil {
 		return nil, err
 	}
-	return h.router.send(ctx, h.to, call{
+	return h.send(ctx, call{
 		attempt: about, port: rpcPort, method: http.MethodPost, path: "/process.v1.ProcessService/" + method, body: wrap(content),
 		header: map[string]string{"Content-Type": contentType, "Connect-Protocol-Version": "1"},
 		refuse: func(status int, body []byte) *Error {

@@ -8,22 +8,31 @@ import (
 	"time"
 )
 
-// Sandbox is a sandbox: run commands and code in it, transfer files, suspend and resume it.
+// Sandbox is a sandbox: run commands and code in it, transfer files, suspend and resume it. Handles of Create and Get are connected.
+// Those of New are connected by Open.
 type Sandbox struct {
 	handle
+	// Name is empty until Open has created the sandbox.
 	Name, Namespace string
 	// UID of the Sandbox object, if it is known.
 	UID string
-	// ClaimName is the name of the claim that holds the sandbox, or "".
-	ClaimName string
 
-	client   *Client
-	claimUID string
-	// owned sandboxes were created with this handle.
+	client  *Client
+	options Options
+	// owned sandboxes are deleted by Close.
 	owned bool
+	// lifecycle is held by Open, Close and Disconnect.
+	lifecycle chan struct{}
 
-	mu   sync.Mutex
-	code *CodeContext
+	mu              sync.Mutex
+	claim, claimUID string
+	stopOpen        context.CancelCauseFunc
+	connection      *connection
+	podName, podIP  string
+	annotations     map[string]string
+
+	codeMu sync.Mutex
+	code   *CodeContext
 }
 
 // Phase is the state of a sandbox.
@@ -64,7 +73,9 @@ func (s *Sandbox) Commands() *Commands { return &Commands{s.handle} }
 func (s *Sandbox) Files() *Files { return &Files{s.handle} }
 
 // Status returns the state of the sandbox.
-func (s *Sandbox) Status(ctx context.Context) (Status, error) {
+func (s *Sandbox) Status(ctx context.Context) (_ Status, err error) {
+	ctx, end := s.tracing.start(ctx, "status")
+	defer func() { end(err) }()
 	ctx, cancel := limit(ctx, defaultTimeout, fmt.Sprintf("Cannot get sandbox %q", s.Name))
 	defer cancel()
 	found, err := s.client.api.get(ctx, sandboxes, s.Namespace, s.Name)
@@ -94,7 +105,9 @@ func statusOf(found *object) Status {
 }
 
 // WaitUntilReady waits until the sandbox can be used. It fails at once if it never will. Default timeout: three minutes.
-func (s *Sandbox) WaitUntilReady(ctx context.Context) error {
+func (s *Sandbox) WaitUntilReady(ctx context.Context) (err error) {
+	ctx, end := s.tracing.start(ctx, "wait_until_ready")
+	defer func() { end(err) }()
 	doing := fmt.Sprintf("Cannot wait for sandbox %q", s.Name)
 	ctx, cancel := limit(ctx, lifecycleTimeout, doing)
 	defer cancel()
@@ -116,7 +129,9 @@ func (s *Sandbox) Resume(ctx context.Context) (Suspension, error) {
 	return s.setMode(ctx, "resume", "Running", isReady)
 }
 
-func (s *Sandbox) setMode(ctx context.Context, verb, mode string, judge func(*object) verdict) (Suspension, error) {
+func (s *Sandbox) setMode(ctx context.Context, verb, mode string, judge func(*object) verdict) (_ Suspension, err error) {
+	ctx, end := s.tracing.start(ctx, verb)
+	defer func() { end(err) }()
 	doing := fmt.Sprintf("Cannot %s sandbox %q", verb, s.Name)
 	ctx, cancel := limit(ctx, lifecycleTimeout, doing)
 	defer cancel()
@@ -142,7 +157,9 @@ type Snapshot struct {
 }
 
 // Snapshot saves the state of the sandbox, which goes on. Without a name, one is chosen.
-func (s *Sandbox) Snapshot(ctx context.Context, name string) (*Snapshot, error) {
+func (s *Sandbox) Snapshot(ctx context.Context, name string) (_ *Snapshot, err error) {
+	ctx, end := s.tracing.start(ctx, "snapshot")
+	defer func() { end(err) }()
 	doing := fmt.Sprintf("Cannot take a snapshot of sandbox %q", s.Name)
 	ctx, cancel := limit(ctx, lifecycleTimeout, doing)
 	defer cancel()
@@ -162,33 +179,40 @@ func (s *Sandbox) Snapshot(ctx context.Context, name string) (*Snapshot, error) 
 }
 
 // Extend deletes the sandbox after this time from now, instead of at its present time.
-func (s *Sandbox) Extend(ctx context.Context, lifetime time.Duration) (time.Time, error) {
+func (s *Sandbox) Extend(ctx context.Context, lifetime time.Duration) (_ time.Time, err error) {
+	ctx, end := s.tracing.start(ctx, "extend")
+	defer func() { end(err) }()
 	ctx, cancel := limit(ctx, defaultTimeout, fmt.Sprintf("Cannot extend sandbox %q", s.Name))
 	defer cancel()
 	expires := time.Now().Add(lifetime).UTC().Truncate(time.Second)
 	shutdown := map[string]any{"shutdownTime": expires.Format(time.RFC3339), "shutdownPolicy": "Delete"}
 	k, name, spec := sandboxes, s.Name, shutdown
-	if s.ClaimName != "" {
-		k, name, spec = claims, s.ClaimName, map[string]any{"lifecycle": shutdown}
+	if claim := s.ClaimName(); claim != "" {
+		k, name, spec = claims, claim, map[string]any{"lifecycle": shutdown}
 	}
-	_, err := s.client.api.patch(ctx, k, s.Namespace, name, map[string]any{"spec": spec})
+	_, err = s.client.api.patch(ctx, k, s.Namespace, name, map[string]any{"spec": spec})
 	return expires, err
 }
 
-// Delete deletes the sandbox and everything in it. It succeeds if the sandbox is already gone.
-func (s *Sandbox) Delete(ctx context.Context) error {
+// Terminate deletes the sandbox and everything in it, whoever created it. It succeeds if the sandbox is already gone.
+func (s *Sandbox) Terminate(ctx context.Context) error {
 	ctx, cancel := limit(ctx, defaultTimeout, fmt.Sprintf("Cannot delete sandbox %q", s.Name))
 	defer cancel()
-	if s.ClaimName != "" {
-		return s.client.api.delete(ctx, claims, s.Namespace, s.ClaimName, s.claimUID)
-	}
-	return s.client.api.delete(ctx, sandboxes, s.Namespace, s.Name, s.UID)
+	ctx, end := s.tracing.start(ctx, "terminate")
+	err := s.remove(ctx)
+	end(err)
+	return err
 }
 
-// Close deletes a sandbox that was created with this handle. A sandbox from Get goes on.
-func (s *Sandbox) Close(ctx context.Context) error {
-	if !s.owned {
-		return nil
+func (s *Sandbox) remove(ctx context.Context) error {
+	s.mu.Lock()
+	claim, uid := s.claim, s.claimUID
+	s.mu.Unlock()
+	switch {
+	case claim != "":
+		return s.client.api.delete(ctx, claims, s.Namespace, claim, uid)
+	case s.Name != "":
+		return s.client.api.delete(ctx, sandboxes, s.Namespace, s.Name, s.UID)
 	}
-	return s.Delete(ctx)
+	return nil
 }

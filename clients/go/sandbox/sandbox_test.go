@@ -130,7 +130,9 @@ func TestErrorsOfTheRouter(t *testing.T) {
 		return nil
 	}}
 	var into struct{}
-	err := handle{router, target{name: "box"}}.unary(t.Context(), attempt{doing: "Cannot do it", repeatable: true}, "List", into, &into)
+	box := newLink(nil, nil)
+	box.connect(router, target{name: "box"}, Key{}, nil)
+	err := handle{box}.unary(t.Context(), attempt{doing: "Cannot do it", repeatable: true}, "List", into, &into)
 	if !IsReason(err, Suspended) || err.Error() != "Cannot do it: because" || attempts != 2 {
 		t.Errorf("%d attempts, then %v", attempts, err)
 	}

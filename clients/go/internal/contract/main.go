@@ -173,7 +173,8 @@ func (w *world) more(ctx context.Context, name string, with arguments) (fields, 
 		if err != nil {
 			return nil, err
 		}
-		return fields{"name": created.Name}, created.Close(ctx)
+		found := fields{"name": created.Name}
+		return found, created.Close(ctx)
 	}
 	return nil, fmt.Errorf("unknown call %q", name)
 }
