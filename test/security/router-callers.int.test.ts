@@ -234,6 +234,7 @@ describe.skipIf(noWorld)("a caller of the router", () => {
       ["Alt-Svc", 'h2="evil.example:443"'],
       ["Strict-Transport-Security", "max-age=1; includeSubDomains"],
       ["Service-Worker-Allowed", "/"],
+      ["Access-Control-Allow-Origin", "*"],
     );
     const headers = { Authorization: `Bearer ${mallory.account.token}` };
     const host = `8000-web.${mallory.namespace}.localhost`;
@@ -248,6 +249,26 @@ describe.skipIf(noWorld)("a caller of the router", () => {
     expect(byPath.headers["set-cookie"]).toEqual([`a=1; Path=${prefix}`]);
     expect(byPath.headers["content-security-policy"]).toMatch(/^sandbox (?!.*allow-same-origin)/);
     const dropped = ["clear-site-data", "alt-svc", "strict-transport-security", "service-worker-allowed"];
-    expect(dropped.filter((name) => name in byPath.headers)).toEqual([]);
+    expect([...dropped, "access-control-allow-origin"].filter((name) => name in byPath.headers)).toEqual([]);
+  });
+
+  test("cannot read responses from a web page, or let pages read those of others", async () => {
+    const headers = { Authorization: `Bearer ${mallory.account.token}` };
+    const byHeader = { "X-Sandbox-ID": "web", "X-Sandbox-Namespace": mallory.namespace, "X-Sandbox-Port": "8000" };
+    const target = answering(["Access-Control-Allow-Origin", "*"], ["Access-Control-Allow-Headers", "*"]);
+    const path = `/sandboxes/${mallory.namespace}/web/8000${target}`;
+    const allowed: string[] = [];
+    for (const origin of ["https://evil.example", "null", `http://8000-web.${mallory.namespace}.localhost`]) {
+      const page = { Origin: origin };
+      const preflight = { ...page, "Access-Control-Request-Method": "GET" };
+      const answers = [
+        await ask(world.router, target, { headers: { ...headers, ...byHeader, ...page } }),
+        await ask(world.router, path, { headers: { ...headers, ...page } }),
+        await ask(world.router, "/", { method: "OPTIONS", headers: preflight }),
+        await ask(world.router, path, { method: "OPTIONS", headers: preflight }),
+      ];
+      allowed.push(...answers.flatMap((answer) => Object.keys(answer.headers)));
+    }
+    expect(allowed.filter((name) => name.startsWith("access-control-"))).toEqual([]);
   });
 });

@@ -37,6 +37,8 @@ export interface ApiServerOptions {
   readonly audit?: AuditOptions | undefined;
   /** The limits of one user's concurrent requests over HTTPS. Default: see `defaultShares`. */
   readonly shares?: Partial<ShareLimits> | undefined;
+  /** Origins whose pages may call the API with a token, such as `https://app.example`. Default: none. */
+  readonly allowedOrigins?: readonly string[] | undefined;
   /** How much each namespace may store. Default: see `defaultNamespaceLimits`. */
   readonly limits?: Partial<NamespaceLimits> | undefined;
   /** Freezes stored objects, so that code that changes one throws. For tests: it makes writes slower. Default: false. */

@@ -5,6 +5,7 @@ import { reconcileRoles } from "./authorization/reconcile-roles.ts";
 import { createNamespaces, createRuntimeClasses } from "./bootstrap.ts";
 import { systemClock } from "./clock.ts";
 import { EmbeddedApiServer } from "./embedded-api-server.ts";
+import { CrossOrigin } from "./http/cross-origin.ts";
 import { Interner } from "./interner.ts";
 import { silentLogger } from "./logger.ts";
 import { openMemoryStore, openStore } from "./store/open-store.ts";
@@ -50,6 +51,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       audit,
       limits,
       shares: options.shares,
+      crossOrigin: options.allowedOrigins && new CrossOrigin(options.allowedOrigins),
     };
     server = new EmbeddedApiServer(parts);
     await server.installOwnDefinitions();

@@ -16,6 +16,7 @@ import { EventExpiry } from "./gc/event-expiry.ts";
 import { GarbageCollector } from "./gc/garbage-collector.ts";
 import { NamespaceCleaner } from "./gc/namespace-cleaner.ts";
 import { Ownership } from "./gc/ownership.ts";
+import type { CrossOrigin } from "./http/cross-origin.ts";
 import type { ShareLimits } from "./http/fair-shares.ts";
 import { type Caller, HttpsServer } from "./http/https-server.ts";
 import { inProcessTransport } from "./in-process.ts";
@@ -60,6 +61,7 @@ export interface Parts {
   readonly audit: AuditLog | undefined;
   readonly limits: NamespaceLimits;
   readonly shares: Partial<ShareLimits> | undefined;
+  readonly crossOrigin: CrossOrigin | undefined;
 }
 /** The parts of the API server, connected. `createApiServer` opens and closes it. */
 export class EmbeddedApiServer implements ApiServer {
@@ -133,7 +135,7 @@ export class EmbeddedApiServer implements ApiServer {
 
   async listen({ host = "127.0.0.1", port = 0 }: ListenOptions = {}): Promise<Listening> {
     if (this.#https !== undefined) throw new Error("Cannot listen: the server listens already");
-    const { dataDir, logger, clock, shares } = this.#parts;
+    const { dataDir, logger, clock, shares, crossOrigin } = this.#parts;
     const token = this.#adminToken;
     const { authority, ...own } = serverIdentity({ folder: dataDir, names: serverNames(host), nowMs: clock.now() });
     this.#https = new HttpsServer({
@@ -142,6 +144,7 @@ export class EmbeddedApiServer implements ApiServer {
       authenticator: this.#context.access.authenticator,
       logger,
       shares,
+      crossOrigin,
       handle: (request) => handle(this.#context, request),
       proxyHandler: (request, caller) => {
         this.#admit(request, caller, { as: admit, code: 200 });

@@ -13,6 +13,7 @@ import { TokenIssuer } from "./auth/token-issuer.ts";
 import { TokenReviewer } from "./auth/token-reviewer.ts";
 import { Directory } from "./cluster/directory.ts";
 import { findSandbox } from "./cluster/resolve.ts";
+import { CrossOrigin } from "./cors/cross-origin.ts";
 import { Deadlines } from "./deadlines.ts";
 import { ConnectionLimit } from "./listen/connection-limit.ts";
 import { Backlog } from "./proxy/backlog.ts";
@@ -97,6 +98,7 @@ export function assemble(options: RouterOptions, stack: AsyncDisposableStack): P
       hosts: options.hosts?.map((host) => host.toLowerCase()),
     },
     endpoints: new RouterEndpoints({ resolver, authorizer, issuer: auth.issuer, logins: auth.logins, bodyMs }),
+    crossOrigin: new CrossOrigin(options.allowedOrigins ?? [], domainsOf(options)),
     resolver,
     authorizer,
     admission: new Admission({ limits, connections, maxBodyBytes }),

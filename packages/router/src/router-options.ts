@@ -52,6 +52,8 @@ export interface RouterOptions {
    * names of sandboxes. Set it if `auth.anonymous` is on and browsers can reach the router. Default: any.
    */
   readonly hosts?: readonly string[];
+  /** Origins whose pages may use the router with a token, such as `https://app.example`. Default: none. */
+  readonly allowedOrigins?: readonly string[];
   readonly auth?: AuthOptions;
   /** How often the access of open requests and connections is checked again. Default 30 s. */
   readonly recheckMs?: number;

@@ -5,6 +5,7 @@ export {
   removeCondition,
   setCondition,
 } from "./condition.ts";
+export { Cors, type CorsRules, originProblem } from "./cors.ts";
 export { type Creator, knownCreators, normaliseCreatedBy } from "./created-by.ts";
 export { deepEqual, type JsonObject } from "./deep-equal.ts";
 export { parseDurationMs, parseDurationNanos } from "./duration.ts";

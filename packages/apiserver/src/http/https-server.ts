@@ -11,6 +11,7 @@ import { asksToImpersonate, readWireImpersonation } from "../auth/impersonation.
 import type { Logger } from "../logger.ts";
 import type { ApiRequest, Reply } from "../request/api-request.ts";
 import { failure } from "../request/replies.ts";
+import type { CrossOrigin } from "./cross-origin.ts";
 import { FairShares, type Seat, type ShareLimits } from "./fair-shares.ts";
 import { readBody } from "./read-body.ts";
 import { writeReply } from "./write-reply.ts";
@@ -26,6 +27,8 @@ export interface HttpsServerOptions {
   readonly timeouts?: Timeouts;
   /** How much one user may have in progress. Default: see `defaultShares`. */
   readonly shares?: Partial<ShareLimits> | undefined;
+  /** Which pages may call the API. Default: none. Proxied requests are answered by Pods, so it does not apply to them. */
+  readonly crossOrigin?: CrossOrigin | undefined;
   handle(request: ApiRequest): Promise<Reply>;
   /** Returns a handler for an authenticated request whose body must not be read here, or `undefined` for an ordinary request. */
   proxyHandler?(request: IncomingMessage, caller: Caller): ((response: ServerResponse) => Promise<void>) | undefined;
@@ -141,7 +144,8 @@ export class HttpsServer {
     };
     try {
       if (isProxied(request)) await this.#proxy(request, response);
-      else await this.#answer(request, response, signal);
+      else if (this.#options.crossOrigin?.answersPreflight(request, response) !== true)
+        await this.#answer(request, response, signal);
     } catch (error) {
       if (response.destroyed) return;
       this.#options.logger.error({ err: error, method: request.method, path: pathOf(request) }, "request failed");

@@ -63,6 +63,8 @@ export interface BoxOptions {
   readonly node: NodeSettings;
   /** File of the audit log. Default: no audit log. */
   readonly auditLog?: string | undefined;
+  /** Origins whose pages may use the API server and the router. Default: none. */
+  readonly allowedOrigins?: readonly string[] | undefined;
 }
 
 interface Box extends AsyncDisposable {
@@ -88,7 +90,7 @@ const stopLimitMs = 10_000;
 async function startComponents(
   starting: AsyncDisposableStack,
   paths: BoxPaths,
-  { addresses, node: settings, auditLog }: BoxOptions,
+  { addresses, node: settings, auditLog, allowedOrigins = [] }: BoxOptions,
   log: Logger,
 ): Promise<Box> {
   const nodeName = hostname().toLowerCase();
@@ -106,6 +108,7 @@ async function startComponents(
       routerForward: lateForward(started.promise),
       logger: log,
       audit,
+      allowedOrigins,
       ...(await readApiSettings(paths.dataDir)),
     }),
   );
@@ -132,14 +135,9 @@ async function startComponents(
 
   listening = await server.listen(addresses.api);
   listening.writeKubeconfig(paths.kubeconfig);
-  const router = starting.use(
-    await startRouter({
-      client: clientAs(server, accountIdentity(routerAccount)),
-      listen: addresses.router,
-      auth: { keyFiles: [routerKey(paths)] },
-      log,
-    }),
-  );
+  const auth = { keyFiles: [routerKey(paths)] };
+  const client = clientAs(server, accountIdentity(routerAccount));
+  const router = starting.use(await startRouter({ client, listen: addresses.router, allowedOrigins, auth, log }));
   await Promise.all([node.ready, controllers.ready, router.ready]);
   started.resolve(router);
   const dispose = disposeOf(starting.move());

@@ -10,13 +10,14 @@ const placeholders: Readonly<Record<FlagKind, string>> = {
   positiveCount: "N",
   switch: "",
   list: "A,B",
+  origins: "ORIGIN",
   level: "LEVEL",
 };
 
 const sections: readonly (readonly [title: string, belongs: (name: FlagName) => boolean])[] = [
   ["Addresses", (name) => name.endsWith("-bind-address")],
   ["TLS", (name) => name.startsWith("tls-") || name === "mtls-mode"],
-  ["Authorisation", (name) => name.startsWith("authz-") || name === "allowed-hosts"],
+  ["Authorisation", (name) => name.startsWith("authz-") || name === "allowed-hosts" || name === "allow-origin"],
   ["Cluster and names", (name) => /^(?:kubeconfig|cache-|domain|cluster-domain|allow-loopback)/.test(name)],
   ["Time", (name) => /-timeout$|^upstream-/.test(name)],
   ["Limits", (name) => name.startsWith("max-")],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { differencesOf, parseListen } from "./up.ts";
+import { checkOrigins, differencesOf, parseListen } from "./up.ts";
 
 test.for([
   ["127.0.0.1:7643", { host: "127.0.0.1", port: 7643 }],
@@ -13,6 +13,13 @@ test.for(["", "7643", ":7643", "::1:7643", "host:", "host:65536", "host:-1", "a 
   "refuses %j",
   (text) => {
     expect(() => parseListen(text)).toThrow(`Cannot listen on "${text}"`);
+  },
+);
+
+test.for(["*", "null", "https://app.example/", "http://8000-web.default.localhost:7680"])(
+  "does not allow the origin %j",
+  (origin) => {
+    expect(() => checkOrigins(["https://app.example", origin])).toThrow("Cannot allow an origin");
   },
 );
 

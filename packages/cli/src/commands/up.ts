@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type ListenAddress, parseListenAddress } from "@agent-sandbox/api";
+import { type ListenAddress, originProblem, parseListenAddress } from "@agent-sandbox/api";
 import { makeFolder, readSettings } from "@agent-sandbox/node";
 import { readApiSettings } from "../box/api-settings.ts";
 import { findLastingBox, type StartedBox, startInBackground } from "../box/background.ts";
@@ -14,6 +14,7 @@ export interface UpOptions extends GlobalOptions, NodeFlags {
   readonly listen: string;
   readonly routerListen: string;
   readonly auditLog?: string;
+  readonly allowOrigin?: readonly string[];
 }
 
 export async function up(options: UpOptions): Promise<void> {
@@ -23,6 +24,7 @@ export async function up(options: UpOptions): Promise<void> {
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
   const addresses = { api: parseListen(options.listen), router: parseListen(options.routerListen) };
   const node = settingsOf(options);
+  const allowedOrigins = checkOrigins(options.allowOrigin ?? []);
   // The background process has another working folder.
   const auditLog = options.auditLog === undefined ? undefined : resolve(options.auditLog);
   // Report an invalid config.json now, before starting the box.
@@ -30,7 +32,17 @@ export async function up(options: UpOptions): Promise<void> {
   await readApiSettings(paths.dataDir);
   const listen = ["--listen", options.listen, "--router-listen", options.routerListen];
   const audit = auditLog === undefined ? [] : ["--audit-log", auditLog];
-  const words = ["--data-dir", paths.dataDir, "up", "--foreground", ...listen, ...audit, ...wordsOf(options)];
+  const origins = allowedOrigins.flatMap((origin) => ["--allow-origin", origin]);
+  const words = [
+    "--data-dir",
+    paths.dataDir,
+    "up",
+    "--foreground",
+    ...listen,
+    ...audit,
+    ...origins,
+    ...wordsOf(options),
+  ];
   const running = await findLastingBox(paths);
   if (running !== undefined) {
     console.log(`The box is already running (process ${running.pid}) at ${running.url}`);
@@ -40,7 +52,7 @@ export async function up(options: UpOptions): Promise<void> {
   await makeFolder(paths.dataDir);
   if (options.foreground === true) {
     const { runBox } = await import("../box/run-box.ts");
-    await runBox(paths, { addresses, node, auditLog });
+    await runBox(paths, { addresses, node, auditLog, allowedOrigins });
     return;
   }
   console.log("Starting the box…");
@@ -76,6 +88,15 @@ function describe(box: StartedBox, kubeconfig: string, log: string): void {
 /** The URL of a sandbox in a browser. */
 function describeHost(routerUrl: string): string {
   return `http://<sandbox>.<namespace>.localhost:${new URL(routerUrl).port}`;
+}
+
+/** The sandboxes of a box are below localhost. */
+export function checkOrigins(origins: readonly string[]): readonly string[] {
+  for (const origin of origins) {
+    const problem = originProblem(origin, ["localhost"]);
+    if (problem !== undefined) throw new CommandError(`Cannot allow an origin: ${problem}`);
+  }
+  return origins;
 }
 
 /** The host is required: the box must not serve on every address by accident. */

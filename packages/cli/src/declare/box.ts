@@ -16,6 +16,11 @@ export function declareBox(program: Command): void {
       "--audit-log <file>",
       "append one JSON line per API request to this file: user, verb, resource, response code",
     )
+    .option(
+      "--allow-origin <origin>",
+      "let web pages of this origin, such as https://app.example, use the API server and the router; can be repeated",
+      appended,
+    )
     .option("--allow-privileged", "allow privileged containers; they have nearly the rights of root on this machine")
     .option("--allow-host-path <folder>", "allow hostPath volumes below this folder; can be repeated", appended)
     .option(

@@ -8,6 +8,7 @@ export type FlagKind =
   | "positiveCount"
   | "switch"
   | "list"
+  | "origins"
   | "level";
 
 export interface Flag {
@@ -31,6 +32,7 @@ export type FlagName =
   | "cluster-domain"
   | "domain"
   | "allowed-hosts"
+  | "allow-origin"
   | "proxy-timeout"
   | "response-header-timeout"
   | "wake-timeout"
@@ -96,6 +98,11 @@ export const flags: Readonly<Record<FlagName, Flag>> = {
     help: "Accepted and ignored: the router does not use DNS.",
   },
   "allowed-hosts": { kind: "list", fallback: "", help: "Host names of the router itself. Empty: any." },
+  "allow-origin": {
+    kind: "origins",
+    fallback: "",
+    help: "Origin whose pages may use the router with a token, such as https://app.example. Can be repeated.",
+  },
   domain: {
     kind: "list",
     fallback: "localhost",

@@ -98,6 +98,9 @@ describe("refuses", () => {
     ["a switch that is neither", ["--access-log=maybe"], {}, undefined],
     ["a level that is none", ["--zap-log-level=loud"], {}, undefined],
     ["an empty cluster domain", ["--cluster-domain="], {}, undefined],
+    ["every origin", ["--allow-origin=*"], {}, undefined],
+    ["an origin with a path", ["--allow-origin=https://app.example/"], {}, undefined],
+    ["an origin of a sandbox", ["--allow-origin=https://x.box.example", "--domain=box.example"], {}, undefined],
   ])("%s", ([, args, env, file]) => {
     expect(read(args, env, file)).toHaveProperty("errors.0");
   });
@@ -125,6 +128,13 @@ test.for<[string[], string]>([
 });
 
 describe("options for the router", () => {
+  test("allow no origins unless they are listed, once or several times", () => {
+    expect(optionsOf([]).allowedOrigins).toEqual([]);
+    const args = ["--allow-origin=https://a.example,https://b.example", "--allow-origin", "http://localhost:5173"];
+    const origins = ["https://a.example", "https://b.example", "http://localhost:5173"];
+    expect(optionsOf(args).allowedOrigins).toEqual(origins);
+  });
+
   test("requires a token unless configured otherwise", () => {
     expect(optionsOf([]).auth).toMatchObject({
       requireToken: true,

@@ -1,4 +1,4 @@
-import { parseDurationMs, parseListenAddress } from "@agent-sandbox/api";
+import { originProblem, parseDurationMs, parseListenAddress } from "@agent-sandbox/api";
 import { parseConfigFile } from "./config-file.ts";
 import { type Flag, type FlagKind, type FlagName, flags, isFlag } from "./flags.ts";
 
@@ -34,9 +34,13 @@ export function readConfig({ args, env, readFile }: ConfigSources): ConfigResult
   return errors.length === 0 ? { values } : { errors };
 }
 
-/** `--flag=value`, `--flag value`, and `--switch` alone. */
+/** `--flag=value`, `--flag value`, and `--switch` alone. A later value replaces an earlier one, except that origins are collected. */
 function readArgs(args: readonly string[], errors: string[]): Map<string, string> {
   const given = new Map<string, string>();
+  const set = (name: string, value: string): void => {
+    const before = isFlag(name) && flags[name].kind === "origins" ? given.get(name) : undefined;
+    given.set(name, before === undefined ? value : `${before},${value}`);
+  };
   for (let index = 0; index < args.length; index += 1) {
     const arg = args[index] ?? "";
     const [, name, value] = /^--?([a-z][a-z0-9-]*)(?:=(.*))?$/s.exec(arg) ?? [];
@@ -45,12 +49,12 @@ function readArgs(args: readonly string[], errors: string[]): Map<string, string
       continue;
     }
     const isSwitch = isFlag(name) && flags[name].kind === "switch";
-    if (value !== undefined || isSwitch) given.set(name, value ?? "true");
+    if (value !== undefined || isSwitch) set(name, value ?? "true");
     else {
       index += 1;
       const next = args[index];
       if (next === undefined) errors.push(`${isFlag(name) ? "Missing value for" : "Unknown setting:"} "${name}"`);
-      else given.set(name, next);
+      else set(name, next);
     }
   }
   return given;
@@ -91,6 +95,7 @@ function descriptionOf({ kind, values }: Flag): string {
 const descriptionOfKind: Readonly<Record<FlagKind, string>> = {
   text: "a text",
   list: "a list",
+  origins: "a list of origins such as https://app.example",
   address: "an address such as :8080 or 127.0.0.1:8080",
   duration: "a duration such as 90s or 200ms",
   positiveDuration: "a duration such as 90s or 200ms, above zero",
@@ -107,6 +112,8 @@ function isValid(value: string, { kind, values }: Flag): boolean {
       return isKnown(value);
     case "list":
       return splitList(value).every(isKnown);
+    case "origins":
+      return splitList(value).every((origin) => originProblem(origin, []) === undefined);
     case "address":
       return value === "" || parseListenAddress(value) !== undefined;
     case "duration":
@@ -148,6 +155,11 @@ function conflicts(values: Values): string[] {
   if (modes.length === 0) found.push("authz-mode must not be empty");
   if (modes.includes("allow-all") && modes.length > 1)
     found.push("authz-mode allow-all cannot be combined with others");
+  for (const origin of splitList(values["allow-origin"])) {
+    if (originProblem(origin, []) !== undefined) continue;
+    const problem = originProblem(origin, splitList(values.domain));
+    if (problem !== undefined) found.push(`Invalid value for "allow-origin": ${problem}`);
+  }
   if (values["cluster-domain"] === "") found.push("cluster-domain must not be empty");
   if (modes.length === 1 && modes[0] === "scoped-token" && values["authz-scoped-token-secret-file"] === "") {
     found.push("authz-mode scoped-token requires authz-scoped-token-secret-file");

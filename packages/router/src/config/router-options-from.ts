@@ -27,6 +27,7 @@ export function routerOptionsFrom(values: Values, { client, log, build, tracer }
     ...addresses(values),
     domains: splitList(values.domain),
     ...(values["allowed-hosts"] === "" ? {} : { hosts: splitList(values["allowed-hosts"]) }),
+    allowedOrigins: splitList(values["allow-origin"]),
     auth: auth(values, isOn, durationMs),
     allowLoopbackPodIp: isOn("allow-loopback-pod-ip"),
     timeoutMs: durationMs("proxy-timeout"),

@@ -25,6 +25,7 @@ export class Http1ResponseWriter implements ResponseWriter {
   readonly #options: Http1ResponseWriterOptions;
   #isLast: boolean;
   #isChunked = false;
+  #added = "";
   /** Buffered output. Each character is one byte. */
   #text = "";
 
@@ -48,10 +49,13 @@ export class Http1ResponseWriter implements ResponseWriter {
     this.#options.backlog.assign(this.#socket, namespace);
   }
 
+  addHeaders(headers: readonly string[]): void {
+    this.#added += headerLines(headers);
+  }
+
   begin({ status, message = STATUS_CODES[status] ?? "", headers, body }: ResponseStart): void {
     this.hasBegun = true;
-    let text = `HTTP/1.1 ${status} ${message}\r\n`;
-    for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`;
+    let text = `HTTP/1.1 ${status} ${message}\r\n${headerLines(headers)}${this.#added}`;
     if (body === "open") {
       this.#isChunked = this.#options.minorVersion === 1;
       if (this.#isChunked) text += "Transfer-Encoding: chunked\r\n";
@@ -93,4 +97,10 @@ export class Http1ResponseWriter implements ResponseWriter {
   destroy(): void {
     this.#socket.destroy();
   }
+}
+
+function headerLines(headers: readonly string[]): string {
+  let text = "";
+  for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`;
+  return text;
 }

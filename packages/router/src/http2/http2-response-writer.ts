@@ -18,6 +18,7 @@ export class Http2ResponseWriter implements ResponseWriter {
   onDrain: (() => void) | undefined;
   readonly #stream: ServerHttp2Stream;
   readonly #options: Http2ResponseWriterOptions;
+  #added: readonly string[] = [];
 
   constructor(stream: ServerHttp2Stream, options: Http2ResponseWriterOptions) {
     this.#stream = stream;
@@ -33,9 +34,13 @@ export class Http2ResponseWriter implements ResponseWriter {
     this.#options.backlog.assign(this.#stream, namespace);
   }
 
+  addHeaders(headers: readonly string[]): void {
+    this.#added = [...this.#added, ...headers];
+  }
+
   begin({ status, headers }: ResponseStart): void {
     if (this.#isGone) return;
-    this.#stream.respond({ ...forHttp2(headers), ":status": status }, noDate);
+    this.#stream.respond({ ...forHttp2([...headers, ...this.#added]), ":status": status }, noDate);
   }
 
   /** Begins a response that must be ended with `endWith`. */

@@ -15,14 +15,33 @@ const wholeHost: ReadonlySet<string> = new Set([
   "strict-transport-security",
 ]);
 
-export const siteHeaders: readonly string[] = ["alt-svc", "clear-site-data", "set-cookie", "set-cookie2", ...wholeHost];
+/** Which pages may read a response. On its own host name a sandbox decides that, on a host name of the router the router does. */
+const readers: ReadonlySet<string> = new Set([
+  "access-control-allow-credentials",
+  "access-control-allow-headers",
+  "access-control-allow-methods",
+  "access-control-allow-origin",
+  "access-control-allow-private-network",
+  "access-control-expose-headers",
+  "access-control-max-age",
+  "timing-allow-origin",
+]);
+
+export const siteHeaders: readonly string[] = [
+  "alt-svc",
+  "clear-site-data",
+  "set-cookie",
+  "set-cookie2",
+  ...wholeHost,
+  ...readers,
+];
 
 /** The value to relay, or undefined to drop the header. `lower` is one of `siteHeaders`. */
 export function siteHeader(lower: string, value: string, route: Route): string | undefined {
   const isOwnHost = route.by === "host";
   if (lower === "set-cookie") return keptCookie(value, route.by === "path" ? pathPrefix(route) : undefined);
   if (lower === "clear-site-data") return isOwnHost ? originDirectives(value) : undefined;
-  return isOwnHost && wholeHost.has(lower) ? value : undefined;
+  return isOwnHost && (wholeHost.has(lower) || readers.has(lower)) ? value : undefined;
 }
 
 /**

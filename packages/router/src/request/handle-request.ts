@@ -1,5 +1,6 @@
 import type { ActivityTracker } from "../activity/activity-tracker.ts";
 import type { Caller } from "../auth/caller.ts";
+import type { CrossOrigin } from "../cors/cross-origin.ts";
 import type { Deadlines } from "../deadlines.ts";
 import type { RouteOptions } from "../route/find-route.ts";
 import { type Route, routeErrors } from "../route/route.ts";
@@ -21,6 +22,7 @@ import { sendError, sendGrpcError } from "./send-error.ts";
 export interface RequestHandlerOptions {
   readonly routes: RouteOptions;
   readonly endpoints: RouterEndpoints;
+  readonly crossOrigin: CrossOrigin;
   readonly resolver: SandboxResolver;
   readonly authorizer: RequestAuthorizer;
   readonly admission: Admission;
@@ -48,12 +50,13 @@ export interface Forwarders {
  * Handles every request that the listeners accept, whatever its protocol. The steps, in order:
  *
  * 1. parse: read the headers and find out which sandbox they name (`parse-request.ts`)
- * 2. resolve: look up the Sandbox (`resolve-sandbox.ts`)
- * 3. authenticate and authorize the caller (`authorize-request.ts`)
- * 4. admit: apply the limits (`admit-request.ts`)
- * 5. connect: wake the sandbox, wait until it is ready, connect to its pod (`upstream/connector.ts`)
- * 6. forward: send the request and relay the response (`proxy/forward-*.ts`)
- * 7. end: release the limits, send an error if there was one, write the access log (`telemetry/`)
+ * 2. allow pages of other origins to read the response, or answer their preflight request (`cors/`)
+ * 3. resolve: look up the Sandbox (`resolve-sandbox.ts`)
+ * 4. authenticate and authorize the caller (`authorize-request.ts`)
+ * 5. admit: apply the limits (`admit-request.ts`)
+ * 6. connect: wake the sandbox, wait until it is ready, connect to its pod (`upstream/connector.ts`)
+ * 7. forward: send the request and relay the response (`proxy/forward-*.ts`)
+ * 8. end: release the limits, send an error if there was one, write the access log (`telemetry/`)
  *
  * Usually the sandbox is ready and a connection to it is free. Then all steps run without a promise, which is why they
  * are not written with `await`.
@@ -66,10 +69,11 @@ export class RequestHandler {
   }
 
   handle(client: ClientRequest): void {
-    const { routes, endpoints, resolver, authorizer, telemetry } = this.#options;
+    const { routes, endpoints, crossOrigin, resolver, authorizer, telemetry } = this.#options;
     const record = telemetry.begin(client.method, pathOf(client.url), client.connectionInfo.peer);
     try {
       const request = parseRequest(client, record, routes);
+      if (crossOrigin.answersPreflight(client, request, record)) return telemetry.finish(record);
       if (client.upgrade === undefined && endpoints.serves(request)) return this.#serveOwn(client, request, record);
       const route = requireRoute(client, request);
       const sandbox = resolver.resolve(route, record);

@@ -17,6 +17,8 @@ export interface RequestHead {
   /** The session cookies. There are several if one was set for the whole domain. */
   readonly sessions: readonly SessionValue[];
   readonly origin: string | undefined;
+  /** `Access-Control-Request-Method`, which marks a preflight request. */
+  readonly requestedMethod: string | undefined;
   readonly fetchSite: string | undefined;
   readonly fetchMode: string | undefined;
   readonly fetchDest: string | undefined;
@@ -63,6 +65,7 @@ const singles = {
   authorization: "authorization",
   "proxy-authorization": "proxyAuthorization",
   origin: "origin",
+  "access-control-request-method": "requestedMethod",
   "sec-fetch-site": "fetchSite",
   "sec-fetch-mode": "fetchMode",
   "sec-fetch-dest": "fetchDest",
@@ -82,6 +85,7 @@ const singleByName: ReadonlyMap<string, Single> = new Map(Object.entries(singles
 /** Used by the router and forwarded too. */
 const passedOn: ReadonlySet<string> = new Set([
   "origin",
+  "access-control-request-method",
   "sec-fetch-site",
   "sec-fetch-mode",
   "sec-fetch-dest",
@@ -209,6 +213,7 @@ function headOf(reading: Reading): RequestHead {
     forwardAuthorization: forwardAuthorization?.toLowerCase() === "true",
     sessions: reading.sessions,
     origin: reading.origin,
+    requestedMethod: reading.requestedMethod,
     fetchSite: reading.fetchSite,
     fetchMode: reading.fetchMode,
     fetchDest: reading.fetchDest,

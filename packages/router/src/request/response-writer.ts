@@ -24,6 +24,8 @@ export interface ResponseWriter {
   onDrain: (() => void) | undefined;
   /** Unsent bytes of the response count towards this namespace from now on. */
   assign(namespace: string): void;
+  /** Adds headers to the response, whoever begins it. Names and values alternate. */
+  addHeaders(headers: readonly string[]): void;
   begin(head: ResponseStart): void;
   /** False if the rest should wait for `onDrain`. */
   write(chunk: Buffer): boolean;
