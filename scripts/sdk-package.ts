@@ -2,11 +2,32 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { build } from "esbuild";
+import { type BuildOptions, build } from "esbuild";
 import { version } from "./version.ts";
 
 const root = `${import.meta.dirname}/..`;
 const source = `${root}/packages/sdk`;
+
+const settings: BuildOptions = {
+  absWorkingDir: root,
+  bundle: true,
+  format: "esm",
+  // Without `using`, which Node 24 is the first to have.
+  target: "es2022",
+  conditions: ["source"],
+  legalComments: "none",
+  logLevel: "warning",
+};
+
+/** The classes of the SDK have methods with these names, which not all browsers know. */
+const disposeSymbols = `for (const name of ["dispose", "asyncDispose"])
+  if (!(name in Symbol)) Object.defineProperty(Symbol, name, { value: Symbol.for("Symbol." + name) });`;
+
+/** One file for browsers. Fails if it would import a module of Node. */
+export async function buildBrowserBundle(outfile: string): Promise<void> {
+  const entryPoints = [`${source}/src/browser.ts`];
+  await build({ ...settings, platform: "browser", entryPoints, outfile, banner: { js: disposeSymbols } });
+}
 
 /** Everything is bundled, so the package has no dependencies, except optional ones for those who use them. Returns its folder. */
 export async function buildSdkPackage(folder = `${root}/dist/sdk`): Promise<string> {
@@ -15,22 +36,11 @@ export async function buildSdkPackage(folder = `${root}/dist/sdk`): Promise<stri
   const { name, description, license, peerDependencies, peerDependenciesMeta } = JSON.parse(
     readFileSync(`${source}/package.json`, "utf8"),
   ) as Manifest;
-  await build({
-    absWorkingDir: root,
-    entryPoints: { index: `${source}/src/index.ts` },
-    outdir: folder,
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    // Of packages with several builds, the one in standard modules.
-    platform: "neutral",
-    external: ["node:*", ...Object.keys(peerDependencies)],
-    // Without `using`, which Node 24 is the first to have.
-    target: "es2022",
-    conditions: ["source"],
-    legalComments: "none",
-    logLevel: "warning",
-  });
+  // Of packages with several builds, the one in standard modules.
+  const neutral = { ...settings, platform: "neutral", outdir: folder, splitting: true } satisfies BuildOptions;
+  const external = Object.keys(peerDependencies);
+  await build({ ...neutral, entryPoints: [`${source}/src/index.ts`], external: ["node:*", ...external] });
+  await buildBrowserBundle(`${folder}/browser.js`);
   execFileSync("tsc", ["-b", source], { cwd: root, stdio: "inherit" });
   writeDeclarations(folder);
   const manifest = {
@@ -43,7 +53,7 @@ export async function buildSdkPackage(folder = `${root}/dist/sdk`): Promise<stri
     engines: { node: ">=20.3" },
     peerDependencies,
     peerDependenciesMeta,
-    exports: { ".": { types: "./index.d.ts", default: "./index.js" } },
+    exports: { ".": { types: "./index.d.ts", browser: "./browser.js", default: "./index.js" } },
   };
   writeFileSync(`${folder}/package.json`, `${JSON.stringify(manifest, null, 2)}\n`);
   copyFileSync(`${root}/LICENSE`, `${folder}/LICENSE`);

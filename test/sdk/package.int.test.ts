@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fetchedPackageFolder } from "../../scripts/npm-package.ts";
 import { buildSdkPackage } from "../../scripts/sdk-package.ts";
@@ -77,6 +78,12 @@ describe.skipIf(reason !== undefined)("the npm package of the SDK", { timeout: 1
     };
     writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["example.ts"] }));
     expect(await execute("tsc", ["-p", app], "")).toEqual({ code: 0, stdout: "", stderr: "" });
+  });
+
+  test("has a build for browsers, which bundlers find", async () => {
+    const stdin = { contents: 'export { connect } from "@agent-sandbox/sdk";', resolveDir: app };
+    const { outputFiles } = await build({ stdin, bundle: true, platform: "browser", format: "esm", write: false });
+    expect(outputFiles[0]?.text).toContain("a browser needs the options router and token");
   });
 
   test("has no dependencies", () => {
