@@ -22,6 +22,11 @@ _HEADER = "# Generated from _async/{name} by tools/make_sync.py: do not edit.\n"
 
 _NAMES = {
     "_aio": "_blocking",
+    "_async": "_sync",
+    "aiter_bytes": "iter_bytes",
+    "aread": "read",
+    "async_kubectl_kubeconfig_args": "kubectl_kubeconfig_args",
+    "async_trace_span": "trace_span",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "__aiter__": "__iter__",
@@ -60,7 +65,7 @@ def translate(source: str) -> str:
         line = lines[row - 1]
         lines[row - 1] = line[:start] + text + line[end:]
     text = _UNWRAPPED.sub(r"\1", "".join(lines))
-    return text.replace("import Awaitable, Callable", "import Callable")
+    return text.replace("import Awaitable, Callable", "import Callable").replace("from collections.abc import Awaitable\n", "")
 
 
 def _rename(name: str) -> str:

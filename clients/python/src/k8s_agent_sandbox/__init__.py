@@ -50,11 +50,16 @@ if TYPE_CHECKING:
     from ._sync.code import CodeContext
     from ._sync.process import Process
     from ._sync.sandbox import SandboxHandle
+    from .async_sandbox_client import AsyncSandboxClient
+    from .metrics_utils import get_metrics, print_metrics
+    from .models import SandboxdInClusterConnectionConfig
+    from .sandbox_client import SandboxClient
 
 __all__ = [
     "AsyncClient",
     "AsyncCodeContext",
     "AsyncProcess",
+    "AsyncSandboxClient",
     "AsyncSandboxHandle",
     "Client",
     "CodeContext",
@@ -73,6 +78,7 @@ __all__ = [
     "ProcessInfo",
     "SandboxArgumentError",
     "SandboxClaimFailedError",
+    "SandboxClient",
     "SandboxError",
     "SandboxHandle",
     "SandboxMetadataError",
@@ -86,6 +92,7 @@ __all__ = [
     "SandboxTemplateNotFoundError",
     "SandboxTimeoutError",
     "SandboxWarmPoolNotFoundError",
+    "SandboxdInClusterConnectionConfig",
     "Snapshot",
     "SnapshotNotFoundError",
     "Suspension",
@@ -93,7 +100,9 @@ __all__ = [
     "Usage",
     "connect",
     "connect_async",
+    "get_metrics",
     "is_sandbox_error",
+    "print_metrics",
 ]
 
 #: Where the other names are. They are imported when they are first used, so that importing the package takes little time.
@@ -101,13 +110,18 @@ _EXPORTS = {
     "AsyncClient": "._async.client",
     "AsyncCodeContext": "._async.code",
     "AsyncProcess": "._async.process",
+    "AsyncSandboxClient": ".async_sandbox_client",
     "AsyncSandboxHandle": "._async.sandbox",
     "Client": "._sync.client",
     "CodeContext": "._sync.code",
     "Process": "._sync.process",
+    "SandboxClient": ".sandbox_client",
     "SandboxHandle": "._sync.sandbox",
+    "SandboxdInClusterConnectionConfig": ".models",
     "connect": "._connect",
     "connect_async": "._connect",
+    "get_metrics": ".metrics_utils",
+    "print_metrics": ".metrics_utils",
 }
 
 

@@ -136,6 +136,11 @@ class Response:
     def status(self) -> int:
         return self._response.status_code
 
+    @property
+    def raw(self) -> httpx.Response:
+        """The response of httpx, for callers that read it themselves."""
+        return self._response
+
     def header(self, name: str) -> str | None:
         value = self._response.headers.get(name)
         return None if value is None else str(value)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from .._reference.urls import certificate_of, tls_of, without_user
+from ..models import SandboxConnectionConfig
+from ..utils import merge_headers
+from .http import AsyncHttp, AsyncRequest, AsyncResponse
+from .strategies import AsyncConnectionStrategy
+
+_ROUTING_HEADER = "x-sandbox-"
+
+
+class AsyncStrategyHttp(AsyncHttp):
+    """Requests to wherever the strategy leads at the time. Serves `send_request` and the native API."""
+
+    def __init__(self, strategy: AsyncConnectionStrategy, config: SandboxConnectionConfig) -> None:
+        super().__init__("")
+        self._strategy = strategy
+        self._config = config
+        self._servers: dict[str, AsyncHttp] = {}
+
+    async def send(self, request: AsyncRequest) -> AsyncResponse:
+        base_url = await self._strategy.connect()
+        self.url, authorization = without_user(base_url)
+        headers = list(request.headers)
+        if self._strategy.should_inject_router_headers():
+            extra = dict(getattr(self._config, "extra_headers", {}))
+            own = {} if authorization is None else {"Authorization": authorization}
+            headers = list(merge_headers(own, extra, dict(headers)).items())
+        else:
+            port = next((value for name, value in headers if name.lower() == "x-sandbox-port"), None)
+            if port is not None:
+                self.url = self._strategy.url_of(self.url, int(port))
+            headers = [pair for pair in headers if not pair[0].lower().startswith(_ROUTING_HEADER)]
+        server = self._server(self.url)
+        return await server.send(AsyncRequest(request.method, request.path, headers, request.deadline, request.body))
+
+    def _server(self, url: str) -> AsyncHttp:
+        if url not in self._servers:
+            server = AsyncHttp(url, tls_of(self._config))
+            certificate = certificate_of(self._config)
+            if certificate is not None:
+                server.present(certificate)
+            self._servers[url] = server
+        return self._servers[url]
+
+    async def close(self) -> None:
+        servers, self._servers = self._servers, {}
+        for server in servers.values():
+            await server.close()

@@ -1,0 +1,1 @@
+"""What the drop-in for the reference's client consists of, apart from its public modules."""

@@ -1,0 +1,3 @@
+"""The handle of a sandbox."""
+
+from ._async.reference_sandbox import AsyncSandbox as AsyncSandbox

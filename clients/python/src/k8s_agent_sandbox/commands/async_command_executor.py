@@ -1,0 +1,3 @@
+"""Commands of a sandbox."""
+
+from .._async.command_executor import AsyncCommandExecutor as AsyncCommandExecutor

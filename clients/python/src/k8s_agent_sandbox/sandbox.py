@@ -1,0 +1,3 @@
+"""The handle of a sandbox."""
+
+from ._sync.reference_sandbox import Sandbox as Sandbox
