@@ -20,7 +20,7 @@ import type { Settings } from "./settings.ts";
 import { forgetOldSnapshot, planSleep } from "./sleep-plan.ts";
 import { specProblem } from "./spec-problem.ts";
 import { statesOf } from "./states.ts";
-import { firstStatusWaitMs, statusOf, statusWaitMs } from "./status.ts";
+import { firstStatusWaitMs, stateStatusWaitMs, statusOf, statusWaitMs } from "./status.ts";
 import { isOverdue } from "./suspension.ts";
 import { volumeClaimStep } from "./volume-claims.ts";
 import { type Since, watchStates } from "./watched.ts";
@@ -107,12 +107,12 @@ function keep(seen: Observed, now: number, settings: Settings): Verdict {
   };
   const status = statusOf(findings, now, settings.clusterDomain);
   const before = seen.sandbox.status;
-  const waitMs = firstStatusWaitMs(sandbox, status, observed.watched) || statusWaitMs(before, status, observed.watched);
   // Without the request, only the status keeps the next decision from asking again.
   const refusesLate =
     plan.refusal !== undefined && isOverdue(observed) && suspensionRefusal(seen.sandbox) === undefined;
   const reportsFirst =
     plan.becomesIdle || refusesLate || (deletes(pod) && !semanticEqual(before?.suspension, suspension, ["suspension"]));
+  const waitMs = reportsFirst ? 0 : reportsInMs(observed, before, status);
   const verdict = {
     actions: [...volumes.actions, ...(reportsFirst ? [] : pod.actions), ...service.actions],
     status,
@@ -120,6 +120,13 @@ function keep(seen: Observed, now: number, settings: Settings): Verdict {
     events: hasSeveral ? severalPodsEvents(sandbox, found) : [],
   };
   return withRequeue(verdict, [reportsFirst ? now : undefined, addMs(now, plan.idleInMs), addMs(now, pod.waitMs)]);
+}
+
+/** How long the status may wait for the next change. */
+function reportsInMs({ sandbox, watched }: Observed, before: SandboxStatus | undefined, after: SandboxStatus): number {
+  return (
+    firstStatusWaitMs(sandbox, after, watched) || statusWaitMs(before, after, watched) || stateStatusWaitMs(watched)
+  );
 }
 
 /** The status says what a suspension keeps, at the version that was observed, before the Pod is deleted: no image is forgotten. */

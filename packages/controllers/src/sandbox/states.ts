@@ -3,6 +3,7 @@ import { quietIdentity } from "./idle.ts";
 import { findPod, isTerminating, isUnreportedMember, type Snapshot } from "./observed.ts";
 import { podMetadataPatch } from "./pod-metadata.ts";
 import { recoveryOf } from "./recovery.ts";
+import { restoreOf } from "./restoration.ts";
 import { awaitsSave } from "./suspension.ts";
 import type { States } from "./watched.ts";
 
@@ -29,6 +30,7 @@ export function statesOf({ sandbox, settings, ...observed }: Subject): States {
     ...(recoveryOf(pod) !== undefined && { failed: uid }),
     ...(canWait && podMetadataPatch(sandbox, settings, pod) !== undefined && { drift: uid }),
     ...(awaitsSave(pod) && { saving: `${uid} ${pod.metadata?.annotations?.[saveAnnotation]}` }),
+    ...(restoreOf(pod).type === "running" && { restoring: uid }),
     ...(isScheduled && !isReady && { scheduled: uid }),
   };
 }

@@ -77,6 +77,15 @@ export function firstStatusWaitMs(sandbox: Sandbox, after: SandboxStatus, watche
   return isStarting && !isUnschedulable ? Math.max(0, memberStatusWaitsMs - (watched.unreported ?? 0)) : 0;
 }
 
+/** Most Pods are saved or restored within this time. The status then reports the result only. */
+const stateStatusWaitsMs = 500;
+
+/** How long the status may still wait while the state driver saves or restores the Pod: the write would delay the driver. */
+export function stateStatusWaitMs({ saving, restoring }: Watched): number {
+  const times = [saving, restoring].filter((time) => time !== undefined);
+  return times.length === 0 ? 0 : Math.max(0, stateStatusWaitsMs - Math.max(...times));
+}
+
 /**
  * How long the status may still wait when its only change is that the Pod of a Sandbox that is not ready has got a node. It is
  * then written with the next change, which is most often that the Pod is ready. Zero for any other change.

@@ -41,16 +41,7 @@ describe("a Sandbox with depth Memory", () => {
       else order.push(gone ? "gone" : object.metadata?.deletionTimestamp ? "deleted" : "pod");
     });
     await turn("Suspended");
-    expect(order).toEqual([
-      "status undefined",
-      "pod",
-      "status undefined",
-      "pod",
-      "status Memory",
-      "deleted",
-      "gone",
-      "status Memory",
-    ]);
+    expect(order).toEqual(["status undefined", "pod", "pod", "status Memory", "deleted", "gone", "status Memory"]);
     expect(suspension()).toEqual({ depth: "Memory", sizeBytes: 4096, epoch: 0, time: expect.any(String) as string });
     expect(suspended()).toMatchObject({
       status: "True",
@@ -202,11 +193,12 @@ describe("a Sandbox with depth Memory", () => {
   test("saves a Sandbox that is suspended while it is being restored, after the restore (STATE-9)", async () => {
     await start({ suspendPolicy: memory });
     await turn("Suspended");
+    driver.delayMs = () => 1_000;
     await world.setMode("Running");
     await world.settle(50);
     await world.podReports({ phase: "Pending", conditions: [{ type: "PodScheduled", status: "True" }] });
     await world.setMode("Suspended");
-    await world.settle(20);
+    await world.settle(600);
     expect(suspended()).toMatchObject({ status: "False", reason: "Restoring" });
     await world.settle(5_000);
     expect(suspension()).toMatchObject({ depth: "Memory", epoch: 1 });
@@ -322,16 +314,23 @@ describe("a Sandbox with depth Memory", () => {
     expect(lives()).toBe(2);
   });
 
-  test("writes as little as without the policy, plus the request and its result (COST-14)", async () => {
-    await start({ suspendPolicy: memory });
-    expect(await world.attemptsDuring(() => turn("Suspended"))).toEqual({
-      "patch pods": 1,
-      "delete pods": 1,
-      "patch sandboxes/status": 3,
-    });
-    expect(await world.attemptsDuring(() => turn("Running"))).toEqual({
-      "create pods": 1,
-      "patch sandboxes/status": 2,
-    });
-  });
+  test.for([
+    [100, 0],
+    [1_000, 1],
+  ] as const)(
+    "saved and restored in %i ms, reports that %i times before the result (COST-14)",
+    async ([ms, reports]) => {
+      await start({ suspendPolicy: memory });
+      driver.delayMs = () => ms;
+      expect(await world.attemptsDuring(() => turn("Suspended"))).toEqual({
+        "patch pods": 1,
+        "delete pods": 1,
+        "patch sandboxes/status": 2 + reports,
+      });
+      expect(await world.attemptsDuring(() => turn("Running"))).toEqual({
+        "create pods": 1,
+        "patch sandboxes/status": 1 + reports,
+      });
+    },
+  );
 });

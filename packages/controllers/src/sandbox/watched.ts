@@ -5,9 +5,10 @@
  * - `drift`: the Pod's metadata differs from its template.
  * - `scheduled`: the Pod has a node and is not ready yet.
  * - `saving`: the state driver was asked to save the Pod and has not answered.
+ * - `restoring`: the state driver was asked to restore the Pod and has not answered.
  * - `unreported`: a pool member whose status has not been written yet.
  */
-export type Aspect = "quiet" | "ready" | "failed" | "drift" | "scheduled" | "saving" | "unreported";
+export type Aspect = "quiet" | "ready" | "failed" | "drift" | "scheduled" | "saving" | "restoring" | "unreported";
 
 /** The states that hold now, each with an identity: a new identity starts a new state. */
 export type States = Readonly<Partial<Record<Aspect, string>>>;
