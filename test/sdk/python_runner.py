@@ -94,7 +94,8 @@ class Calls:
 
     async def start(self, wanted: dict[str, Any]) -> Any:
         terminal = TerminalSize(**wanted["terminal"]) if "terminal" in wanted else None
-        async with await self.sandbox.commands.start(wanted["script"], terminal=terminal) as process:
+        options = _given(wanted, keep_running_seconds="keep_running_seconds")
+        async with await self.sandbox.commands.start(wanted["script"], terminal=terminal, **options) as process:
             if "write" in wanted:
                 await process.write(wanted["write"])
             return await self._output_of(process, wanted.get("kill_after_output", False))

@@ -105,6 +105,7 @@ interface StartArguments {
   readonly write?: string;
   readonly terminal?: { cols: number; rows: number };
   readonly kill_after_output?: boolean;
+  readonly keep_running_seconds?: number;
 }
 
 /** Runs numbered commands concurrently. Each appends its number to the file `ran`. */
@@ -134,8 +135,12 @@ async function runMany(
 const calls: Readonly<Record<string, Call>> = {
   run,
   run_many: runMany,
-  start: async (sandbox, { script, write, terminal, kill_after_output }: StartArguments) => {
-    await using process = await sandbox.commands.start(script, { ...(terminal && { terminal }) });
+  start: async (sandbox, wanted: StartArguments) => {
+    const { script, write, terminal, kill_after_output, keep_running_seconds } = wanted;
+    await using process = await sandbox.commands.start(script, {
+      ...(terminal && { terminal }),
+      ...(keep_running_seconds !== undefined && { keepRunningMs: keep_running_seconds * 1000 }),
+    });
     if (write !== undefined) await process.write(write);
     const output = await outputOf(process, async () => (kill_after_output === true ? process.kill() : undefined));
     return { output, ...exitOf(await process.wait()) };

@@ -31,7 +31,8 @@ type arguments struct {
 	Write           *string `json:"write"`
 	KillAfterOutput bool    `json:"kill_after_output"`
 	Terminal        *struct{ Cols, Rows uint32 }
-	ID              int `json:"id"`
+	ID              int     `json:"id"`
+	KeepRunning     float64 `json:"keep_running_seconds"`
 
 	Path, Text, Mode, From, To string
 	CreateOnly                 bool `json:"create_only"`
@@ -231,6 +232,9 @@ func (w *world) start(ctx context.Context, with arguments) (fields, error) {
 	var options []sandbox.CallOption
 	if with.Terminal != nil {
 		options = append(options, sandbox.WithTerminal(with.Terminal.Cols, with.Terminal.Rows))
+	}
+	if with.KeepRunning > 0 {
+		options = append(options, sandbox.WithKeepRunning(seconds(with.KeepRunning)))
 	}
 	process, err := w.box.Commands().Start(ctx, with.Script, options...)
 	if err != nil {
