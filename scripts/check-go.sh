@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/.cache/toolchain/go/bin:$PATH"
-modules='sandboxd clients/go test/clients/go'
+modules='sandboxd clients/go clients/go/otlp test/clients/go'
 
 check_format() {
   local unformatted
