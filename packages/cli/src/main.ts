@@ -3,6 +3,7 @@ import { declareBox } from "./declare/box.ts";
 import { declareImages } from "./declare/images.ts";
 import { declareObjects } from "./declare/objects.ts";
 import { withFolder, withServer } from "./declare/options.ts";
+import { declareSandboxes } from "./declare/sandboxes.ts";
 import { declareState } from "./declare/state.ts";
 import { reportFailure } from "./report-failure.ts";
 import { version } from "./version.ts";
@@ -18,6 +19,7 @@ withServer(program);
 
 // The help lists the commands in this order.
 declareBox(program);
+declareSandboxes(program);
 declareObjects(program);
 declareState(program);
 

@@ -15,6 +15,8 @@ export interface AwaitedObject<O extends KubeObject, T> {
   /** The object as users see it, as in `sandbox "web"`. */
   readonly shown: string;
   readonly timeoutMs: number;
+  /** Ends the wait early. */
+  readonly signal?: AbortSignal;
   readonly progress: Progress;
   readonly judge: (object: O) => Outcome<T>;
 }
@@ -22,12 +24,12 @@ export interface AwaitedObject<O extends KubeObject, T> {
 /** Follows an object until an operation has ended. Throws a CommandError if it failed, took too long or the object was deleted. */
 export async function awaitObject<O extends KubeObject, T>(
   { client, namespace }: Connection,
-  { resource, name, shown, timeoutMs, progress, judge }: AwaitedObject<O, T>,
+  { resource, name, shown, timeoutMs, progress, judge, signal }: AwaitedObject<O, T>,
 ): Promise<T> {
   let last = "the server has not answered";
   const feed = followResource(client, resource, {
     namespace,
-    signal: AbortSignal.timeout(timeoutMs),
+    signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
     fieldSelector: `metadata.name=${name}`,
     initial: "list",
     onTrouble: ({ error }) => {

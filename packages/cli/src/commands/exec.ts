@@ -1,8 +1,8 @@
 import type { WebSocket } from "ws";
-import { connect, type GlobalOptions } from "../client/connect.ts";
+import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { execProtocol, runExec, sendResize } from "../client/exec-channel.ts";
 import { openSocket } from "../client/pod-socket.ts";
-import { podOf, podPath, sessionError } from "../client/sandbox-pod.ts";
+import { podOf, podPath, type SandboxPod, sessionError } from "../client/sandbox-pod.ts";
 
 export interface ExecOptions extends GlobalOptions {
   readonly stdin?: boolean;
@@ -13,7 +13,19 @@ export interface ExecOptions extends GlobalOptions {
 export async function exec(sandbox: string, words: readonly string[], options: ExecOptions): Promise<void> {
   await using connection = await connect(options);
   const pod = await podOf(connection, sandbox, { wakes: true });
-  const tty = options.tty === true && process.stdin.isTTY;
+  process.exitCode = await runInPod(connection, pod, words, options);
+}
+
+/** Runs a command with the streams of this program. Returns its exit code. */
+export async function runInPod(
+  connection: Connection,
+  pod: SandboxPod,
+  words: readonly string[],
+  options: Pick<ExecOptions, "stdin" | "tty" | "container">,
+): Promise<number> {
+  // Node leaves isTTY undefined where its types say false.
+  const tty = options.tty === true && Boolean(process.stdin.isTTY);
+  if (options.tty === true && !tty) console.error("Unable to use a TTY - input is not a terminal");
   const query = new URLSearchParams({ stdout: "true", stderr: String(!tty), stdin: String(options.stdin === true) });
   query.set("tty", String(tty));
   if (options.container !== undefined) query.set("container", options.container);
@@ -24,7 +36,7 @@ export async function exec(sandbox: string, words: readonly string[], options: E
   });
   using _terminal = tty ? rawTerminal(socket) : undefined;
   const stdin = options.stdin === true ? process.stdin : undefined;
-  process.exitCode = await runExec(socket, { stdin, stdout: process.stdout, stderr: process.stderr });
+  return runExec(socket, { stdin, stdout: process.stdout, stderr: process.stderr });
 }
 
 /** Puts the terminal into raw mode and forwards changes of its size. Disposing restores the terminal. */

@@ -1,0 +1,96 @@
+import { randomBytes } from "node:crypto";
+import { findCondition, type Sandbox, sandboxes } from "@agent-sandbox/api";
+import { isReason } from "@agent-sandbox/kube";
+import { CommandError } from "../command-error.ts";
+import { awaitObject, type Outcome } from "./await-object.ts";
+import type { Connection } from "./connect.ts";
+import { type NewSandboxOptions, newSandbox } from "./new-sandbox.ts";
+import { podTrouble } from "./pod-trouble.ts";
+import { Progress } from "./progress.ts";
+import { resumeOutcome } from "./sandbox-state.ts";
+
+export interface CreateSandbox extends NewSandboxOptions {
+  readonly timeoutMs: number;
+  /** When the server deletes the Sandbox by itself. */
+  readonly shutdownTime?: Date;
+}
+
+/** Creates a Sandbox. */
+export async function createSandbox({ client, namespace }: Connection, options: CreateSandbox): Promise<Sandbox> {
+  const name = options.name ?? `run-${randomBytes(4).toString("hex")}`;
+  const manifest = newSandbox(name, options);
+  const expiry = options.shutdownTime && {
+    shutdownTime: options.shutdownTime.toISOString().replace(/\.\d+/, ""),
+    shutdownPolicy: "Delete" as const,
+  };
+  try {
+    const body = { ...manifest, metadata: { ...manifest.metadata, namespace }, spec: { ...manifest.spec, ...expiry } };
+    return await client.create(sandboxes, body);
+  } catch (error) {
+    if (!isReason(error, "AlreadyExists")) throw error;
+    throw new CommandError(
+      `sandbox "${name}" already exists: choose another --name, or run commands in it with "exec"`,
+    );
+  }
+}
+
+/** Reasons of a waiting container that trying again rarely changes. */
+const hopeless =
+  /MountVolume\.SetUp failed|ErrImage|ImagePullBackOff|InvalidImageName|CreateContainerError|CreateContainerConfigError|CrashLoopBackOff/;
+const lookEveryMs = 1000;
+
+/** Waits until a Sandbox can run commands. Throws as soon as its Pod is refused or its container cannot start. */
+export async function untilReady(
+  connection: Connection,
+  name: string,
+  { timeoutMs, interrupted }: { readonly timeoutMs: number; readonly interrupted?: AbortSignal },
+): Promise<void> {
+  using progress = new Progress();
+  const shown = `sandbox "${name}"`;
+  const ended = new AbortController();
+  const judge = startOutcome;
+  const signal = AbortSignal.any([ended.signal, ...(interrupted ? [interrupted] : [])]);
+  const ready = awaitObject(connection, { resource: sandboxes, name, shown, timeoutMs, progress, judge, signal });
+  // An interrupted wait says so.
+  const explain = (error: unknown): never => {
+    interrupted?.throwIfAborted();
+    throw error;
+  };
+  // It rejects later when trouble is found first.
+  ready.catch(() => undefined);
+  try {
+    for (;;) {
+      using look = lookAgain();
+      const first = await Promise.race([ready.then(() => "ready" as const).catch(explain), look.later]);
+      if (first === "ready") return;
+      const trouble = (await podTrouble(connection, name)) ?? "";
+      if (!hopeless.test(trouble)) continue;
+      throw new CommandError(`${shown} does not start: ${trouble}${hintFor(trouble)}`);
+    }
+  } finally {
+    ended.abort();
+  }
+}
+
+function hintFor(trouble: string): string {
+  const [, folder] = /hostPath "([^"]+)".*configuration/.exec(trouble) ?? [];
+  return folder === undefined ? "" : `. To allow it, restart the box with --allow-host-path ${folder}`;
+}
+
+function lookAgain(): Disposable & { readonly later: Promise<"later"> } {
+  const { promise, resolve } = Promise.withResolvers<"later">();
+  const timer = setTimeout(() => resolve("later"), lookEveryMs);
+  return { later: promise, [Symbol.dispose]: () => clearTimeout(timer) };
+}
+
+const finalReasons = new Set(["PodFailed", "PodSucceeded", "InvalidConfiguration", "SandboxExpired"]);
+
+/** Whether a new Sandbox is ready, or never will be. */
+export function startOutcome(sandbox: Sandbox): Outcome<unknown> {
+  const ready = findCondition(sandbox.status?.conditions, "Ready");
+  const isRefused = ready?.reason === "ReconcilerError" && /is forbidden|is invalid/.test(ready.message ?? "");
+  if (ready?.status === "False" && (isRefused || finalReasons.has(ready.reason))) {
+    return { type: "failed", why: `it does not start: ${ready.message || ready.reason}` };
+  }
+  return resumeOutcome(sandbox);
+}

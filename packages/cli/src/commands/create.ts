@@ -1,0 +1,19 @@
+import { sandboxes } from "@agent-sandbox/api";
+import { connect, type GlobalOptions } from "../client/connect.ts";
+import { createSandbox, untilReady } from "../client/create-sandbox.ts";
+import { displayName } from "../client/discovery.ts";
+import type { NewSandboxOptions } from "../client/new-sandbox.ts";
+import { parseDuration } from "../client/wait-condition.ts";
+
+export interface CreateOptions extends GlobalOptions, NewSandboxOptions {
+  readonly timeout: string;
+}
+
+/** Creates a sandbox that waits for commands, and waits until it is ready. */
+export async function create(name: string, options: CreateOptions): Promise<void> {
+  const timeoutMs = parseDuration(options.timeout);
+  await using connection = await connect(options);
+  await createSandbox(connection, { ...options, name, timeoutMs });
+  await untilReady(connection, name, { timeoutMs });
+  console.log(`${displayName(sandboxes, name)} ready`);
+}

@@ -1,0 +1,72 @@
+import type { Command } from "commander";
+import { appended, longestWait, withServer } from "./options.ts";
+
+/** Commands that create a sandbox without a manifest, and open a shell in it. */
+export function declareSandboxes(program: Command): void {
+  describeSandbox(withServer(program.command("run")))
+    .description("Create a sandbox and run a command in it. The exit code is that of the command")
+    .argument("[command...]", "the command and its arguments, after --")
+    .option("--name <name>", "name of the sandbox (default: run- and random characters)")
+    .option("--rm", "delete the sandbox when the command has ended, was interrupted or lost its terminal")
+    .option("-i, --stdin", "pass standard input to the command")
+    .option("-t, --tty", "allocate a terminal for the command")
+    .option(...longestWait)
+    .addHelpText(
+      "after",
+      `
+Without a command, -it opens a shell. The sandbox stays when the command has ended, unless --rm is given.
+
+Examples:
+  agent-sandbox run --rm -- python3 -c 'print(6 * 7)'
+  agent-sandbox run --rm -it
+  cat numbers.txt | agent-sandbox run --rm -i -- sort -n
+  agent-sandbox run --rm -v .:/work -w /work -- make test`,
+    )
+    .action(async (words, _options, command) =>
+      (await import("../commands/run.ts")).run(words, command.optsWithGlobals()),
+    );
+
+  describeSandbox(withServer(program.command("create")))
+    .description("Create a sandbox that waits for commands, and wait until it is ready")
+    .argument("<name>")
+    .option(...longestWait)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  agent-sandbox create work --memory 2Gi --cpus 2
+  agent-sandbox exec work -- uname -a
+  agent-sandbox shell work`,
+    )
+    .action(async (name, _options, command) =>
+      (await import("../commands/create.ts")).create(name, command.optsWithGlobals()),
+    );
+
+  withServer(program.command("shell"))
+    .description("Open a shell in a sandbox, which wakes up if it is asleep")
+    .argument("<sandbox>")
+    .option("-c, --container <name>", "container name (default: the first container)")
+    .action(async (sandbox, _options, command) =>
+      (await import("../commands/shell.ts")).shell(sandbox, command.optsWithGlobals()),
+    );
+}
+
+function describeSandbox(command: Command): Command {
+  return command
+    .option("--image <image>", 'image of the sandbox; "host" has the programs of this machine', "host")
+    .option("--runtime <name>", "runtime, such as gvisor or runc (default: that of the box)")
+    .option(
+      "-e, --env <name=value>",
+      "environment variable; NAME alone takes its value from here; can be repeated",
+      appended,
+    )
+    .option(
+      "-v, --volume <host:path[:ro]>",
+      "mount a folder of this machine, if the operator allows it; can be repeated",
+      appended,
+    )
+    .option("--cpus <number>", "limit of processors, as in 1.5")
+    .option("--memory <quantity>", "limit of memory, as in 512Mi")
+    .option("-w, --workdir <folder>", "working directory of the sandbox")
+    .option("-l, --label <name=value>", "label of the sandbox; can be repeated", appended);
+}

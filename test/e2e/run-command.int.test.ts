@@ -1,0 +1,100 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Box, buildCommandLine, whyNoBox } from "./box.ts";
+
+const reason = whyNoBox();
+if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
+
+const root = join(import.meta.dirname, "../..");
+
+describe.skipIf(reason !== undefined)("run, create and shell", { timeout: 120_000 }, () => {
+  let box: Box;
+  beforeAll(async () => {
+    buildCommandLine();
+    box = await Box.make();
+    const { code, stderr } = await box.up("--allow-host-path", join(root, "examples"));
+    if (code !== 0) throw new Error(stderr);
+  }, 120_000);
+  afterAll(async () => await box?.[Symbol.asyncDispose]());
+
+  const names = async () => (await box.run("get", "sandboxes", "-o", "name")).stdout;
+
+  test("run --rm passes streams, variables and the exit code, and leaves nothing behind", async () => {
+    const script = 'echo "$GREETING"; cat; echo problem >&2; exit 7';
+    const words = ["run", "--rm", "-i", "-e", "GREETING=hello", "--runtime", "runc", "--", "sh", "-c", script];
+    expect(await box.runWith("input\n", ...words)).toEqual({ code: 7, stdout: "hello\ninput\n", stderr: "problem\n" });
+    expect(await names()).toBe("");
+  });
+
+  test("run mounts a folder that the operator allows", async () => {
+    const words = ["run", "--rm", "--runtime", "runc", "-v", "examples:/work:ro", "-w", "/work", "--"];
+    const { stdout } = await box.run(
+      ...words,
+      "sh",
+      "-c",
+      "ls first-sandbox.yaml; touch new 2>/dev/null || echo read-only",
+    );
+    expect(stdout).toBe("first-sandbox.yaml\nread-only\n");
+  });
+
+  test.each([
+    {
+      what: "a folder that is not allowed",
+      words: ["-v", "/etc:/x"],
+      says: "restart the box with --allow-host-path /etc",
+    },
+    { what: "a folder that does not exist", words: ["-v", "/none:/x"], says: '"/none": it does not exist' },
+    { what: "an image that cannot be pulled", words: ["--image", "registry.invalid/x:1"], says: "does not start" },
+    { what: "a runtime that does not exist", words: ["--runtime", "none"], says: "none" },
+    { what: "a variable that is not set", words: ["-e", "NOT_SET_HERE"], says: '"NOT_SET_HERE": it is not set here' },
+    { what: "a quantity that is not one", words: ["--memory", "lots"], says: "lots" },
+  ])("$what is one line, and nothing is left behind", async ({ words, says }) => {
+    const { code, stdout, stderr } = await box.run("run", ...words, "--timeout", "20s", "--", "true");
+    expect({ code, stdout, lines: stderr.trim().split("\n").length }).toEqual({ code: 1, stdout: "", lines: 1 });
+    expect(stderr).toContain(says);
+    expect(await names()).toBe("");
+  });
+
+  test("a signal reaches the command, and --rm deletes the sandbox", async () => {
+    const script = 'trap "echo interrupted; exit 3" INT; echo started; while :; do sleep 0.1; done';
+    const words = ["--data-dir", box.dataDir, "run", "--rm", "--runtime", "runc", "--", "sh", "-c", script];
+    const child = spawn(join(root, "dist/agent-sandbox"), words, { stdio: ["ignore", "pipe", "inherit"] });
+    child.stdout.once("data", () => child.kill("SIGINT"));
+    const [printed, [code]] = await Promise.all([text(child.stdout), once(child, "exit")]);
+    expect({ printed, code }).toEqual({ printed: "started\ninterrupted\n", code: 3 });
+    expect(await names()).toBe("");
+  });
+
+  test("a signal while the sandbox starts or just after ends run, and nothing is left behind", async () => {
+    const words = ["--data-dir", box.dataDir, "run", "--rm", "--name", "early", "--", "sleep", "60"];
+    const child = spawn(join(root, "dist/agent-sandbox"), words, { stdio: "ignore" });
+    await expect.poll(names, { interval: 20 }).toContain("early");
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([143, null]);
+    expect(await names()).toBe("");
+  });
+
+  test("create makes a sandbox that stays; its name is taken then", async () => {
+    expect(await box.run("create", "work", "--runtime", "runc", "-l", "team=a")).toMatchObject({
+      code: 0,
+      stdout: "sandbox.agents.x-k8s.io/work ready\n",
+    });
+    expect(await box.run("create", "work")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("already exists"),
+    });
+    expect(await box.run("exec", "-it", "work", "--", "echo", "no terminal")).toMatchObject({
+      code: 0,
+      stdout: "no terminal\n",
+      stderr: expect.stringContaining("input is not a terminal"),
+    });
+    expect(await box.run("shell", "work")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("needs a terminal"),
+    });
+    expect((await box.run("get", "sandboxes", "-l", "team=a", "-o", "name")).stdout).toContain("/work");
+  });
+});
