@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { typescriptPage } from "./typescript-page.ts";
 
@@ -17,8 +18,20 @@ function page(language: string, guide: string, text: string): string {
   return `# ${language} reference\n\n${hint} Start with the [guide](../guides/${guide}.md).\n\n${body}\n`;
 }
 
+const goPackage = "github.com/agent-sandbox/agent-sandbox/clients/go/sandbox";
+
 /** The reference pages of the SDKs. */
 export function referencePages(): Page[] {
   const typescript = typescriptPage(join(root, "packages/sdk/src/index.ts"));
-  return [{ file: "docs/reference/typescript.md", text: page("TypeScript", "typescript", typescript) }];
+  const go = printedBy("go", ["run", "./internal/docpage", "sandbox", goPackage], "clients/go");
+  const python = printedBy("python3", ["tools/reference_page.py"], "clients/python");
+  return [
+    { file: "docs/reference/typescript.md", text: page("TypeScript", "typescript", typescript) },
+    { file: "docs/reference/go.md", text: page("Go", "go", go) },
+    { file: "docs/reference/python.md", text: page("Python", "python", python) },
+  ];
+}
+
+function printedBy(program: string, words: readonly string[], folder: string): string {
+  return execFileSync(program, words, { cwd: join(root, folder), encoding: "utf8" });
 }

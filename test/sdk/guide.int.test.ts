@@ -39,6 +39,7 @@ const guides: readonly Guide[] = [
   },
   {
     page: "go.md",
+    reference: "go.md",
     extension: "go",
     command: ["go", "run"],
     folder: goModule,
