@@ -109,7 +109,7 @@ test-differential: setup-test ## Send the same requests to the embedded API serv
 	@$(NODE) scripts/test.ts differential
 test-clients: setup-test ## client-go, the Python client, Helm and client-node against the embedded API server
 	@$(NODE) scripts/test.ts clients
-test-reference-clients: setup-test ## The reference's published Python client, unmodified, against a box (needs root; NEWEST=1 takes its newest version)
+test-reference-clients: setup-test ## The reference's published Python client, and our package in its place, against a box (needs root; NEWEST=1 takes the newest version)
 	@NEWEST=$(NEWEST) $(NODE) scripts/test.ts reference-clients
 test-release: setup-test ## Install a release in a new Debian 12 and run the first sandbox there (needs root)
 	@$(NODE) scripts/test.ts release

@@ -1,8 +1,19 @@
+import type { TestContext } from "vitest";
 import type { Ended } from "./run-command.ts";
 
 /** A client is not available on this machine, because a tool is missing or packages cannot be downloaded. */
 export class Unavailable extends Error {
   override readonly name = "Unavailable";
+}
+
+/** Skips the test if what it needs is not available. */
+export async function available<T>(made: Promise<T>, { skip }: Pick<TestContext, "skip">): Promise<T> {
+  try {
+    return await made;
+  } catch (error) {
+    if (error instanceof Unavailable) return skip(error.message);
+    throw error;
+  }
 }
 
 /** Messages of Go and pip when they cannot reach their package source. */

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
-import { type Ended, runCommand } from "../clients/run-command.ts";
-import { demand, Unavailable } from "../clients/unavailable.ts";
+import { runCommand } from "../clients/run-command.ts";
+import { available } from "../clients/unavailable.ts";
+import { OurPackage, pythonWithReference } from "../reference-clients/our-package.ts";
 import { cannotRun, podOf, StateBox } from "./state-box.ts";
 
 const counter = "i=0; while :; do i=$((i+1)); echo $i > /root/count; sleep 0.02; done";
@@ -32,39 +34,40 @@ describe.skipIf(cannotRun)("the published Pod snapshot client", () => {
 
   // The first run on a machine downloads the client.
   test("takes, lists, restores and deletes snapshots, suspends and resumes", { timeout: 600_000 }, async (context) => {
+    expect(await observed({}, context)).toEqual(expected);
+  });
+
+  test("and so does our package in its place", { timeout: 600_000 }, async (context) => {
+    await using ours = await available(OurPackage.install(), context);
+    expect(await observed(ours.env, context)).toEqual(expected);
+  });
+
+  /** What the client observed, with the modules that the environment adds. */
+  async function observed(env: Readonly<Record<string, string>>, context: TestContext): Promise<object> {
     const { signal } = context;
-    const made = await runCommand(`${import.meta.dirname}/../clients/python/environment.sh`, [], { signal });
-    const python = python3(made, context).trim();
+    const python = await available(pythonWithReference(signal), context);
     const applied = await box.box.runWith(JSON.stringify(manifest), "apply", "-f", "-");
     expect(applied).toMatchObject({ code: 0 });
     const script = `${import.meta.dirname}/pod-snapshot-client.py`;
-    const env = { KUBECONFIG: box.box.kubeconfig, PYTHONDONTWRITEBYTECODE: "1" };
-    const { stdout, stderr } = await runCommand(python, [script, "counters"], { env, signal });
+    const added = { KUBECONFIG: box.box.kubeconfig, PYTHONDONTWRITEBYTECODE: "1" };
+    const { stdout, stderr } = await runCommand(python, [script, "counters"], { env: { ...env, ...added }, signal });
     const last = stdout.trim().split("\n").at(-1) ?? "";
     if (!last.startsWith("{")) throw new Error(`Cannot read what the client observed: ${stdout}${stderr}`);
-    const { pod, ...seen } = JSON.parse(last) as Record<string, unknown>;
-    expect(seen).toEqual({
-      create: true,
-      list: [[true, pod, "Ready"]],
-      suspend: true,
-      resume: true,
-      resumed_from_newest: true,
-      continued: true,
-      suspend_again: true,
-      restore: true,
-      unknown_refused: true,
-      delete: true,
-      left: [true],
-    });
-  });
+    const { pod, list, ...seen } = JSON.parse(last) as Record<string, unknown>;
+    return { ...seen, isListed: isDeepStrictEqual(list, [[true, pod, "Ready"]]) };
+  }
 });
 
-/** The Python that has the client. Skips the test if the client can be neither found nor downloaded. */
-function python3(made: Ended, { skip }: TestContext): string {
-  try {
-    return demand("make a virtual environment", made);
-  } catch (error) {
-    if (error instanceof Unavailable) return skip(error.message);
-    throw error;
-  }
-}
+const expected = {
+  create: true,
+  isListed: true,
+  suspend: true,
+  resume: true,
+  resumed_from_newest: true,
+  continued: true,
+  suspend_again: true,
+  restore: true,
+  unknown_refused: true,
+  delete: true,
+  left: [true],
+};

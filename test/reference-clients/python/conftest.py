@@ -1,14 +1,12 @@
 """Runs a published version of k8s-agent-sandbox, unmodified, against the box of KUBECONFIG as a user who may `edit` one namespace."""
 
 import importlib.metadata
-import json
 import os
 
 import pytest
 from k8s_agent_sandbox import SandboxClient
 from k8s_agent_sandbox.models import SandboxDirectConnectionConfig
 
-ACTIONS = {"passed": "pass", "failed": "fail", "skipped": "skip"}
 NAMESPACE = os.environ["SANDBOX_NAMESPACE"]
 POOL = os.environ["SANDBOX_POOL"]
 VERSION = tuple(int(part) for part in importlib.metadata.version("k8s-agent-sandbox").split(".")[:2])
@@ -23,24 +21,6 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     items[:] = [item for item in items if VERSION >= (1, 0) or item.get_closest_marker("needs_1_0") is None]
-
-
-def record(report):
-    """Appends one result to the file in TEST_RESULTS, in the format of `go test -json`."""
-    why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr or "")
-    event = {"Action": ACTIONS[report.outcome], "Test": report.nodeid, "Output": why}
-    with open(os.environ["TEST_RESULTS"], "a", encoding="utf-8") as results:
-        results.write(json.dumps(event) + "\n")
-
-
-def pytest_runtest_logreport(report):
-    if report.when == "call" or not report.passed:
-        record(report)
-
-
-def pytest_collectreport(report):
-    if report.failed:
-        record(report)
 
 
 def direct_config(token=os.environ["ROUTER_TOKEN"]):

@@ -69,7 +69,7 @@ def new_required_parameters(theirs: Facts, ours: Facts) -> Iterator[tuple[str, s
 
 
 def main() -> int:
-    theirs = facts_of(sys.argv[1])
+    theirs = facts_of(sys.argv[1], PYTHONPATH="")
     ours = facts_of(sys.argv[1], "--all", PYTHONPATH=str(HERE.parents[1] / "src"))
     explained: dict[str, str] = json.loads((HERE / "differences.json").read_text())
     used: set[str] = set()

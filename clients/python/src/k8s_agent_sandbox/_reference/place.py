@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import os
@@ -100,6 +99,8 @@ class _ClientCredentials(Credentials):
         for name in _TOKEN_KEYS:
             value = self._client.configuration.get_api_key_with_prefix(name)
             if inspect.isawaitable(value):
+                import asyncio
+
                 value = asyncio.run(_wait_for(value))
             if value:
                 return str(value)
