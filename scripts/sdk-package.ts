@@ -39,7 +39,11 @@ export async function buildSdkPackage(folder = `${root}/dist/sdk`): Promise<stri
   // Of packages with several builds, the one in standard modules.
   const neutral = { ...settings, platform: "neutral", outdir: folder, splitting: true } satisfies BuildOptions;
   const external = Object.keys(peerDependencies);
-  await build({ ...neutral, entryPoints: [`${source}/src/index.ts`], external: ["node:*", ...external] });
+  await build({
+    ...neutral,
+    entryPoints: ["index", "ai"].map((name) => `${source}/src/${name}.ts`),
+    external: ["node:*", ...external],
+  });
   await buildBrowserBundle(`${folder}/browser.js`);
   execFileSync("tsc", ["-b", source], { cwd: root, stdio: "inherit" });
   writeDeclarations(folder);
@@ -53,7 +57,10 @@ export async function buildSdkPackage(folder = `${root}/dist/sdk`): Promise<stri
     engines: { node: ">=20.3" },
     peerDependencies,
     peerDependenciesMeta,
-    exports: { ".": { types: "./index.d.ts", browser: "./browser.js", default: "./index.js" } },
+    exports: {
+      ".": { types: "./index.d.ts", browser: "./browser.js", default: "./index.js" },
+      "./ai": { types: "./ai.d.ts", default: "./ai.js" },
+    },
   };
   writeFileSync(`${folder}/package.json`, `${JSON.stringify(manifest, null, 2)}\n`);
   copyFileSync(`${root}/LICENSE`, `${folder}/LICENSE`);
