@@ -2,10 +2,10 @@ import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sandboxSnapshots } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { counter } from "../../packages/node/test/state/counter.ts";
 import { cannotRun, namespace, podOf, StateBox, soon } from "./state-box.ts";
 
-const counter = "i=1000; while :; do i=$((i+1)); echo $i > /root/count; sleep 0.05; done";
-const podTemplate = podOf(["sh", "-c", counter]);
+const podTemplate = podOf(counter("echo $i > /root/count", 1000));
 
 describe.skipIf(cannotRun)("archives of snapshots", () => {
   let box: StateBox;

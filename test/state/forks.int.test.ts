@@ -1,10 +1,10 @@
 import { sandboxClaims, sandboxTemplates, sandboxWarmPools } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { counter } from "../../packages/node/test/state/counter.ts";
 import { cannotRun, keepMemory, namespace, podOf, StateBox, soon } from "./state-box.ts";
 
 /** Counts in memory, and shows the number in a file. */
-const counter = "i=1000; while :; do i=$((i+1)); echo $i > /root/count; sleep 0.05; test -e /root/reset && i=0; done";
-const podTemplate = podOf(["sh", "-c", counter]);
+const podTemplate = podOf(counter("echo $i > /root/count; test -e /root/reset && i=0", 1000));
 const restoreFrom = { snapshotRef: { name: "golden" } };
 const extensions = "extensions.agents.x-k8s.io/v1beta1" as const;
 

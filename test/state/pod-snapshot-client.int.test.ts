@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
+import { counter } from "../../packages/node/test/state/counter.ts";
 import { runCommand } from "../clients/run-command.ts";
 import { available } from "../clients/unavailable.ts";
 import { OurPackage, pythonWithReference } from "../reference-clients/our-package.ts";
 import { cannotRun, podOf, StateBox } from "./state-box.ts";
 
-const counter = "i=0; while :; do i=$((i+1)); echo $i > /root/count; sleep 0.02; done";
 const manifest = {
   apiVersion: "v1",
   kind: "List",
@@ -14,7 +14,7 @@ const manifest = {
       apiVersion: "extensions.agents.x-k8s.io/v1beta1",
       kind: "SandboxTemplate",
       metadata: { name: "counter" },
-      spec: { podTemplate: podOf(["sh", "-c", counter]) },
+      spec: { podTemplate: podOf(counter("echo $i > /root/count")) },
     },
     {
       apiVersion: "extensions.agents.x-k8s.io/v1beta1",
