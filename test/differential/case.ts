@@ -40,7 +40,7 @@ export interface Case {
   readonly steps: readonly Step[];
   /** Also compares `managedFields`. */
   readonly managedFields?: boolean;
-  /** Whether the older kubectl does not have these commands. */
+  /** Whether the older kubectl does not have these commands, or sends the same requests for them. */
   readonly newOnly?: boolean;
 }
 

@@ -23,6 +23,7 @@ const pods = "/api/v1/namespaces/{{ns}}/pods";
 const getting: readonly Case[] = [
   {
     name: "kubectl get",
+    newOnly: true,
     steps: [
       all,
       seven(),
@@ -35,16 +36,19 @@ const getting: readonly Case[] = [
   },
   {
     name: "kubectl get wide",
+    newOnly: true,
     steps: [all, seven("-o", "wide"), run("get po,svc,sandbox -o wide --show-labels"), run("get po --no-headers")],
   },
-  { name: "kubectl get yaml", steps: [all, seven("-o", "yaml")] },
-  { name: "kubectl get json", steps: [all, seven("-o", "json"), run("get sandbox -o json")] },
+  { name: "kubectl get yaml", newOnly: true, steps: [all, seven("-o", "yaml")] },
+  { name: "kubectl get json", newOnly: true, steps: [all, seven("-o", "json"), run("get sandbox -o json")] },
   {
     name: "kubectl get names",
+    newOnly: true,
     steps: [all, seven("-o", "name"), run("get sandboxwarmpools -o name")],
   },
   {
     name: "kubectl get columns",
+    newOnly: true,
     steps: [
       all,
       {
@@ -72,6 +76,7 @@ const getting: readonly Case[] = [
   },
   {
     name: "kubectl get by selector",
+    newOnly: true,
     steps: [
       all,
       run("get pods -l app=demo -o name"),
@@ -88,6 +93,7 @@ const getting: readonly Case[] = [
   },
   {
     name: "kubectl get in chunks",
+    newOnly: true,
     steps: [
       given(together(...["p", "q", "r", "s", "t"].map((name) => configMap(name)))),
       run("get cm --chunk-size=2 -o name"),
@@ -97,6 +103,7 @@ const getting: readonly Case[] = [
   },
   {
     name: "kubectl get a sandbox with a status",
+    newOnly: true,
     steps: [
       all,
       status(sandboxes, "d", ready("True", "Up")),
@@ -168,6 +175,7 @@ const getting: readonly Case[] = [
 const watching: readonly Case[] = [
   {
     name: "kubectl get and watch",
+    newOnly: true,
     steps: [
       all,
       {
@@ -185,6 +193,7 @@ const watching: readonly Case[] = [
   },
   {
     name: "kubectl get and watch pods",
+    newOnly: true,
     steps: [
       all,
       {
@@ -304,6 +313,7 @@ const discovering: readonly Case[] = [
   ].map(
     (group): Case => ({
       name: `kubectl api-resources of ${group}`,
+      newOnly: true,
       steps: [{ ...run(`api-resources --api-group=${group} -o wide --sort-by=name`), byLine: true }],
     }),
   ),
@@ -312,6 +322,7 @@ const discovering: readonly Case[] = [
   { name: "kubectl version", steps: [run("version"), run("version -o json")] },
   {
     name: "kubectl cluster-info",
+    newOnly: true,
     steps: [
       run("cluster-info"),
       run("get --raw /readyz"),
@@ -357,6 +368,7 @@ const access: readonly Case[] = [
   },
   {
     name: "kubectl as a stranger",
+    newOnly: true,
     steps: [
       { kubectl: ["get", "pods"], as: "stranger" },
       { kubectl: ["get", "pods", "--token=wrong"], as: "stranger" },

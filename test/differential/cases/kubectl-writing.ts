@@ -178,6 +178,7 @@ const creating: readonly Case[] = [
 const changing: readonly Case[] = [
   {
     name: "kubectl label and annotate",
+    newOnly: true,
     steps: [
       given(together(sandbox("d"), configMap("a"))),
       run("label sandbox d tier=one"),
@@ -195,6 +196,7 @@ const changing: readonly Case[] = [
   },
   {
     name: "kubectl patch by merge",
+    newOnly: true,
     steps: [
       given(together(sandbox("d"), pod("b"))),
       patch("merge", "sandbox d", { spec: { shutdownPolicy: "Delete" } }),
@@ -207,6 +209,7 @@ const changing: readonly Case[] = [
   },
   {
     name: "kubectl patch by operations",
+    newOnly: true,
     steps: [
       given(sandbox("d")),
       patch("json", "sandbox d", [{ op: "replace", path: "/spec/shutdownPolicy", value: "Delete" }]),
@@ -220,6 +223,7 @@ const changing: readonly Case[] = [
   },
   {
     name: "kubectl patch by strategy",
+    newOnly: true,
     steps: [
       given(together(pod("b"), sandbox("d"))),
       patch("strategic", "pod b", { spec: { containers: [{ name: "main", image: "busybox:2" }] } }),
@@ -230,6 +234,7 @@ const changing: readonly Case[] = [
   },
   {
     name: "kubectl patch the status",
+    newOnly: true,
     steps: [
       given(sandbox("d")),
       patch("merge", "sandbox d --subresource=status", { status: { service: "s" }, spec: { service: true } }),
@@ -274,6 +279,7 @@ const changing: readonly Case[] = [
   },
   {
     name: "kubectl scale",
+    newOnly: true,
     steps: [
       given(together(warmPool("f"), sandbox("d"))),
       run("scale sandboxwarmpool f --replicas=5"),
@@ -286,6 +292,7 @@ const changing: readonly Case[] = [
   },
   {
     name: "kubectl breaks the rule of volumes",
+    newOnly: true,
     steps: [
       given(
         sandbox(
@@ -302,6 +309,7 @@ const changing: readonly Case[] = [
   },
   {
     name: "kubectl changes what cannot be changed",
+    newOnly: true,
     steps: [
       given(together(pod("b"), configMap("a"), service("c"), claim("g"))),
       patch("merge", "cm a", { immutable: true }),
