@@ -143,15 +143,29 @@ export function messagePath(paths: ContainerPaths, attempt: number): string {
   return join(paths.messages, String(attempt));
 }
 
-/** The id of one run of a container. Each restart gets a new id, so that exit files of different runs are not confused. */
+/**
+ * The id of one run of a container. Each restart gets a new id, so that exit files of different runs are not confused. A long name is
+ * shortened, with a hash: gVisor's socket has the id in its name, and the path of a socket has at most 107 bytes.
+ */
 export function containerId(uid: string, container: string, attempt: number): string {
-  return `${uid}_${container}_${attempt}`;
+  const isShort = container.length <= longestInId;
+  return `${uid}_${isShort ? container : shortened(container)}_${attempt}`;
 }
 
-export function parseContainerId(id: string): { uid: string; container: string; attempt: number } | undefined {
-  const parts = /^([0-9A-Za-z-]+)_([0-9a-z-]+)_(\d+)$/.exec(id);
-  if (parts?.[1] === undefined || parts[2] === undefined) return undefined;
-  return { uid: parts[1], container: parts[2], attempt: Number(parts[3]) };
+/** Leaves room for `/run/agent-sandbox-<id>/gvisor/runsc-<uid>_`, a number of three digits and `.sock`. */
+const longestInId = 20;
+const hashDigits = 10;
+
+/** Names of containers contain no dot, so that no other container has the same id. */
+function shortened(container: string): string {
+  const hash = createHash("sha256").update(container).digest("hex").slice(0, hashDigits);
+  return `${container.slice(0, longestInId - hashDigits - 1)}.${hash}`;
+}
+
+/** The Pod of a container id. */
+export function parseContainerId(id: string): { uid: string; attempt: number } | undefined {
+  const parts = /^([0-9A-Za-z-]+)_[0-9a-z.-]+_(\d+)$/.exec(id);
+  return parts?.[1] === undefined ? undefined : { uid: parts[1], attempt: Number(parts[2]) };
 }
 
 /** Whether a UID can safely be part of paths and of names of cgroups and network namespaces. */

@@ -42,6 +42,18 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
     expect(await findTraces(box.dataDir)).toEqual(noTraces);
   });
 
+  test("a container can have the longest name that Kubernetes allows", async () => {
+    const names = ["a", "b"].map((letter) => letter.repeat(63));
+    await box.create("longest", { spec: { containers: names.map((name) => script(name, stay)) } });
+    await box.api.until("longest", isReady);
+    for (const name of names) expect(await box.shell("longest", "echo here", name)).toBe("here");
+    await box.create("alone", { spec: { containers: names.slice(1).map((name) => script(name, stay)) } });
+    await box.api.until("alone", isReady);
+    expect(await box.shell("alone", "echo here")).toBe("here");
+    await Promise.all([box.remove("longest"), box.remove("alone")]);
+    expect(await findTraces(box.dataDir)).toEqual(noTraces);
+  });
+
   test("runtimeClassName runc uses the machine's kernel, and an unknown class is refused with the supported ones", async () => {
     await box.create("named", { spec: { runtimeClassName: "runc" } });
     const pod = await box.api.until("named", isReady);
