@@ -5,7 +5,8 @@
 #   scripts/check-go.sh vet           go vet and staticcheck, error strings (ST1005) included
 #   scripts/check-go.sh generated     sandboxd/gen is what sandboxd/proto generates
 #
-# The modules that only pin a program to build (gVisor, runc, kube-apiserver, Helm) have no code for vet to check.
+# The modules that only pin a program to build (runc, kube-apiserver, Helm) have no code for vet to check. Vetting packages/node/gvisor would
+# compile all of gVisor.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/.cache/toolchain/go/bin:$PATH"

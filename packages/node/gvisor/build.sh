@@ -12,5 +12,5 @@ case "${GOARCH:-$(uname -m)}" in
   *) export GOARCH=amd64 ;;
 esac
 version=$(sed -n 's|.*gvisor.dev/gvisor v0.0.0-\([0-9]\{8\}\).*|\1|p' go.mod)
-CGO_ENABLED=0 ../../../scripts/go-build.sh gVisor gvisor.dev/gvisor/runsc "$target/runsc-linux-$GOARCH" \
+CGO_ENABLED=0 ../../../scripts/go-build.sh gVisor . "$target/runsc-linux-$GOARCH" \
   -ldflags "-s -w -X gvisor.dev/gvisor/runsc/version.version=release-$version"

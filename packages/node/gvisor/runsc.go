@@ -1,6 +1,15 @@
-//go:build tools
+// Command runsc is gVisor's runsc, of the version that go.mod pins.
+package main
 
-// Package gvisor pins the gVisor that the box is built with.
-package gvisor
+import (
+	"gvisor.dev/gvisor/runsc/cli/maincli"
+	"gvisor.dev/gvisor/runsc/version"
+)
 
-import _ "gvisor.dev/gvisor/runsc"
+// The linker sets the version, so it must be part of the program.
+var _ = version.Version()
+
+func main() {
+	keepCPUID()
+	maincli.Main()
+}
