@@ -42,6 +42,7 @@ type daemon struct {
 	processes  *process.Manager
 	lifecycle  *lifecycle.Lifecycle
 	rest       *rest.Handler
+	rpc        *rpc.Service
 	servers    []*server
 	supervisor *supervisor
 }
@@ -123,7 +124,8 @@ func open(config *Config) (*daemon, error) {
 }
 
 func (d *daemon) listen(access accessCheck, tracker *activity.Tracker, root *confine.Root) error {
-	rpcServer, err := d.config.listen(d.config.GRPCPort, access.hold(rpc.New(d.processes, tracker, d.config.ChunkBytes).Handler(access.check)))
+	d.rpc = rpc.New(d.processes, tracker, d.config.ChunkBytes)
+	rpcServer, err := d.config.listen(d.config.GRPCPort, access.hold(d.rpc.Handler(access.check)))
 	if err != nil {
 		return err
 	}
@@ -197,6 +199,7 @@ func (d *daemon) run(signals <-chan os.Signal) int {
 	for _, server := range d.servers {
 		go server.serve()
 	}
+	go d.rpc.Rehearse(context.Background())
 	slog.Info("serving", "root", d.config.RootDir, "rest_port", d.config.RESTPort, "grpc_port", d.config.GRPCPort)
 	ended := make(chan int, 1)
 	if d.supervisor != nil {

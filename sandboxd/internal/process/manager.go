@@ -118,6 +118,8 @@ const (
 	OriginLegacy  = "legacy"
 	OriginContext = "context"
 	OriginHook    = "hook"
+	// OriginRehearsal is the command that the daemon runs when it starts.
+	OriginRehearsal = "rehearsal"
 )
 
 func (m *Manager) reserve(program string) (int32, error) {

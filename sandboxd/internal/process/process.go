@@ -74,6 +74,9 @@ func (p *Process) Running() bool {
 // Exit returns how and when the process ended. It is valid after Done is closed.
 func (p *Process) Exit() (Exit, time.Time) { return p.exit, p.endedAt }
 
+// Listed reports whether clients see the process. They do not see the daemon's own rehearsal.
+func (p *Process) Listed() bool { return p.Origin != OriginRehearsal }
+
 // HasPTY reports whether the process has a terminal.
 func (p *Process) HasPTY() bool { return p.pty != nil }
 

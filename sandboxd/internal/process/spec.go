@@ -32,7 +32,7 @@ type Spec struct {
 	Session bool
 	// Detached keeps the process in the registry after it has ended, until newer ones replace it.
 	Detached bool
-	// Origin is the API that started it: "start", "execute", "legacy" or "context"; "hook" for a hook.
+	// Origin is the API that started it: "start", "execute", "legacy" or "context"; "hook" for a hook, "rehearsal" for the daemon itself.
 	Origin string
 	// WhileStopped starts the process also while the processes of the sandbox are stopped.
 	WhileStopped bool

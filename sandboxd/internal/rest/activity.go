@@ -48,7 +48,7 @@ func (h *Handler) report(now time.Time) activityReport {
 		ObservedAt:      now.UTC(),
 	}
 	for _, p := range h.Processes.List() {
-		if p.Running() && p.Origin != process.OriginContext {
+		if p.Running() && p.Listed() && p.Origin != process.OriginContext {
 			report.RunningProcesses++
 		}
 	}

@@ -99,6 +99,9 @@ func (s *Service) Wait(ctx context.Context, request *processv1.WaitRequest) (*pr
 func (s *Service) List(context.Context, *processv1.ListRequest) (*processv1.ListResponse, error) {
 	response := &processv1.ListResponse{}
 	for _, p := range s.processes.List() {
+		if !p.Listed() {
+			continue
+		}
 		first, next := p.Log.Bounds()
 		info := &processv1.ProcessInfo{
 			ProcessId: p.ID, Pid: int32(p.Pid), Command: p.Argv, Cwd: p.Cwd, Pty: p.HasPTY(), Detached: p.Detached,
