@@ -129,6 +129,7 @@ async function startComponents(
       log,
       instance: nodeName,
       settings: { keepRootFilesystem: true, runtime: { image: "sandboxd", delivery: "ImageVolume" } },
+      pools: { refillPauseMs },
       podSnapshots: true,
     }),
   );
@@ -150,6 +151,9 @@ const disposeOf = (owned: AsyncDisposableStack): AsyncDisposable => ({
 
 /** The host of a URL, without the brackets of an IPv6 address. */
 const hostOf = ({ url }: Listening): string => new URL(url).hostname.replace(/^\[|\]$/g, "");
+
+/** A claim and a first command take less on two processors, a start of a member about 300 ms. */
+const refillPauseMs = 100;
 
 const controllerAccount = { namespace: "agent-sandbox-system", name: "agent-sandbox-controller" };
 const routerAccount = { namespace: "agent-sandbox-system", name: "agent-sandbox-router" };

@@ -8,7 +8,7 @@ function walk(limits: Partial<RefillLimits>, desired: number) {
   let memory: RefillMemory = {};
   return (at: number, count: number) => {
     const wish = { count, desired, want: desired - count, now: at };
-    const grant = grantRefill(memory, { replenishDelayMs: 0, maxPerSecond: 0, ...limits }, wish);
+    const grant = grantRefill(memory, { replenishDelayMs: 0, refillPauseMs: 0, maxPerSecond: 0, ...limits }, wish);
     memory = grant.memory;
     return { granted: grant.granted, nextAt: grant.nextAt };
   };
@@ -23,6 +23,18 @@ describe("grantRefill()", () => {
     expect(pass(4 * second, 2)).toEqual({ granted: 0, nextAt: 9 * second });
     expect(pass(9 * second, 2)).toEqual({ granted: 3, nextAt: undefined });
     expect(pass(10 * second, 5)).toEqual({ granted: 0, nextAt: undefined });
+  });
+
+  test("waits for the pause after the first member left, however many leave after it (POOL-53)", () => {
+    const pass = walk({ refillPauseMs: 100 }, 5);
+    expect(pass(0, 5)).toEqual({ granted: 0, nextAt: undefined });
+    expect(pass(1_000, 4)).toEqual({ granted: 0, nextAt: 1_100 });
+    expect(pass(1_050, 2)).toEqual({ granted: 0, nextAt: 1_100 });
+    expect(pass(1_100, 1)).toEqual({ granted: 4, nextAt: undefined });
+    expect(pass(1_110, 4)).toEqual({ granted: 0, nextAt: 1_210 });
+    // The clock was set back.
+    expect(pass(500, 4)).toEqual({ granted: 0, nextAt: 600 });
+    expect(pass(600, 4)).toEqual({ granted: 1, nextAt: undefined });
   });
 
   test("grants all creates for a pool it sees for the first time (POOL-43)", () => {

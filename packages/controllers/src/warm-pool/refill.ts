@@ -2,6 +2,11 @@
 export interface RefillLimits {
   /** How long to wait after members left before they are replaced. */
   readonly replenishDelayMs: number;
+  /**
+   * How long to wait after the first member left. Unlike the delay, it does not begin again when more leave. The start of a member
+   * would compete for the processor with the first commands in the sandbox that was just claimed.
+   */
+  readonly refillPauseMs: number;
   readonly maxPerSecond: number;
 }
 
@@ -10,6 +15,7 @@ export interface RefillMemory {
   /** Members after the last pass. Absent before the first pass: the initial fill does not wait. */
   readonly lastCount?: number;
   readonly holdUntil?: number;
+  readonly pauseUntil?: number;
   readonly tokens?: number;
   /** The time that `tokens` refers to. */
   readonly countedAt?: number;
@@ -30,15 +36,29 @@ export interface RefillWish {
   readonly now: number;
 }
 
-/** How many of the wanted members may be created now. While the delay lasts, none may, and no token is taken. */
+/** How many of the wanted members may be created now. While the delay or the pause lasts, none may, and no token is taken. */
 export function grantRefill(memory: RefillMemory, limits: RefillLimits, wish: RefillWish): Grant {
   const { count, desired, want, now } = wish;
-  const { holdUntil: _, ...kept } = memory;
+  const { holdUntil: _, pauseUntil: __, ...kept } = memory;
   const holdUntil = holdOf(memory, limits, wish);
+  const pauseUntil = pauseOf(memory, limits, wish);
   const next = { ...kept, lastCount: count, ...(holdUntil === undefined ? {} : { holdUntil }) };
-  if (want <= 0 || count >= desired) return { granted: 0, memory: next };
-  if (holdUntil !== undefined && holdUntil > now) return { granted: 0, nextAt: holdUntil, memory: next };
+  const paused = pauseUntil === undefined ? next : { ...next, pauseUntil };
+  if (want <= 0 || count >= desired) return { granted: 0, memory: paused };
+  const startAt = Math.max(holdUntil ?? now, pauseUntil ?? now);
+  if (startAt > now) return { granted: 0, nextAt: startAt, memory: paused };
   return takeTokens(next, limits.maxPerSecond, wish);
+}
+
+function pauseOf(
+  { lastCount, pauseUntil }: RefillMemory,
+  { refillPauseMs }: RefillLimits,
+  { count, desired, now }: RefillWish,
+): number | undefined {
+  if (refillPauseMs <= 0 || count >= desired || lastCount === undefined) return undefined;
+  const latest = now + refillPauseMs;
+  if (pauseUntil !== undefined) return Math.min(pauseUntil, latest);
+  return count < lastCount ? latest : undefined;
 }
 
 function holdOf(

@@ -19,6 +19,7 @@ export const defaultPoolSettings: PoolSettings = {
   maxBatch: 300,
   markEvictable: true,
   replenishDelayMs: 0,
+  refillPauseMs: 0,
   maxPerSecond: 0,
   // A member that is claimed and replaced within this time costs no status write.
   statusLagMs: 5_000,
