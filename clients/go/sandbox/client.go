@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -19,10 +20,12 @@ type Client struct {
 	Namespace string
 	api       *apiServer
 	// router is nil on clients of NewClient.
-	router  *routerClient
-	tracing *tracing
-	options Options
-	log     logr.Logger
+	router *routerClient
+	// transport of the clients of NewClient, for requests that do not go through a tunnel.
+	transport http.RoundTripper
+	tracing   *tracing
+	options   Options
+	log       logr.Logger
 
 	mu          sync.Mutex
 	tunnels     map[string]*tunnel

@@ -84,7 +84,7 @@ func (s *Sandbox) shutDown(ctx context.Context, then func() error) error {
 	s.mu.Unlock()
 	s.link.disconnect(nil)
 	if opened != nil {
-		_ = opened.strategy.Close()
+		opened.close()
 	}
 	return then()
 }

@@ -132,7 +132,7 @@ func (c *Commands) operateRun(ctx context.Context, script string, argv []string,
 			result, err = c.run(ctx, script, argv, o)
 		}
 		if err == nil {
-			annotate(ctx, attribute.Int("sandbox.exit_code", result.ExitCode))
+			c.tracing.annotate(ctx, attribute.Int("sandbox.exit_code", result.ExitCode))
 		}
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -42,7 +43,7 @@ func Connect(_ context.Context, options Options) (*Client, error) {
 
 // newTransport connects without the proxies of the environment.
 func newTransport() *http.Transport {
-	return &http.Transport{MaxIdleConnsPerHost: 512, MaxConnsPerHost: 512}
+	return &http.Transport{MaxIdleConnsPerHost: 512, MaxConnsPerHost: 512, IdleConnTimeout: 90 * time.Second}
 }
 
 // httpClient returns redirects instead of following them, so that no credential reaches another server.

@@ -59,7 +59,7 @@ func (f *Files) Read(ctx context.Context, path string, options ...CallOption) (c
 		} else {
 			content, err = f.read(ctx, path, options)
 		}
-		annotate(ctx, attribute.Int("sandbox.file.size", len(content)))
+		f.tracing.annotate(ctx, attribute.Int("sandbox.file.size", len(content)))
 		return err
 	})
 	return content, err
@@ -130,7 +130,7 @@ func (f *Files) open(ctx context.Context, path string, options []CallOption) (io
 func (f *Files) Write(ctx context.Context, path string, content []byte, options ...CallOption) error {
 	o := optionsOf(options)
 	return f.operateOn(ctx, "write", path, o, func(ctx context.Context) error {
-		annotate(ctx, attribute.Int("sandbox.file.size", len(content)))
+		f.tracing.annotate(ctx, attribute.Int("sandbox.file.size", len(content)))
 		if f.reference != nil {
 			if err := checkUpload(path, content, f.reference.maxUpload); err != nil {
 				return err
@@ -187,7 +187,7 @@ func (f *Files) List(ctx context.Context, path string, options ...CallOption) (e
 		} else {
 			entries, err = f.list(ctx, path)
 		}
-		annotate(ctx, attribute.Int("sandbox.file.count", len(entries)))
+		f.tracing.annotate(ctx, attribute.Int("sandbox.file.count", len(entries)))
 		return err
 	})
 	return entries, err
@@ -226,7 +226,7 @@ func (f *Files) Exists(ctx context.Context, path string, options ...CallOption) 
 		} else {
 			exists, err = f.exists(ctx, path)
 		}
-		annotate(ctx, attribute.Bool("sandbox.file.exists", exists))
+		f.tracing.annotate(ctx, attribute.Bool("sandbox.file.exists", exists))
 		return err
 	})
 	return exists, err

@@ -50,7 +50,7 @@ func (h handle) legacy(ctx context.Context, c legacyCall) ([]byte, error) {
 	var random [8]byte
 	_, _ = rand.Read(random[:])
 	id := hex.EncodeToString(random[:])
-	annotate(ctx, attribute.String("sandbox.request_id", id))
+	h.tracing.annotate(ctx, attribute.String("sandbox.request_id", id))
 	for number := 1; ; number++ {
 		content, err := h.legacyOnce(ctx, c, id)
 		if err == nil {

@@ -249,7 +249,11 @@ func (s *Sandbox) connect(ctx context.Context, found *object) error {
 
 // watchConnection disconnects the handle when its tunnel has ended.
 func (s *Sandbox) watchConnection(opened *connection) {
-	<-opened.ended
+	select {
+	case <-opened.closed:
+		return
+	case <-opened.ended:
+	}
 	s.mu.Lock()
 	isCurrent := s.connection == opened
 	if isCurrent {
@@ -258,7 +262,7 @@ func (s *Sandbox) watchConnection(opened *connection) {
 	s.mu.Unlock()
 	if isCurrent {
 		s.link.disconnect(ErrPortForwardDied)
-		_ = opened.strategy.Close()
+		opened.close()
 	}
 }
 

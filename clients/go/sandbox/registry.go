@@ -3,6 +3,7 @@ package sandbox
 import (
 	"cmp"
 	"context"
+	"net/http"
 	"os"
 	"os/signal"
 	"slices"
@@ -35,8 +36,10 @@ func newClient(options Options, config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, failf(Unreachable, "Cannot use the kubeconfig: %v", err)
 	}
+	transport := newTransport()
+	transport.Proxy = http.ProxyFromEnvironment
 	return &Client{
-		Namespace: options.Namespace, api: api, options: options, tracing: tracing, log: loggerOf(options), tunnels: map[string]*tunnel{}, active: map[Key]*Sandbox{},
+		Namespace: options.Namespace, api: api, transport: transport, options: options, tracing: tracing, log: loggerOf(options), tunnels: map[string]*tunnel{}, active: map[Key]*Sandbox{},
 	}, nil
 }
 

@@ -22,6 +22,13 @@ type connection struct {
 	router   *routerClient
 	// ended is closed when the connection is lost. It is nil if there is none that could be lost.
 	ended <-chan bool
+	// closed is closed when the handle no longer uses the connection.
+	closed chan struct{}
+}
+
+func (c *connection) close() {
+	close(c.closed)
+	_ = c.strategy.Close()
 }
 
 const (
@@ -34,7 +41,7 @@ const (
 // open opens the way that the options name. The Sandbox is nil for handles of Create and Get, which always use the router.
 func (c *Client) open(ctx context.Context, o Options, namespace string, found *object) (*connection, error) {
 	if c.router != nil {
-		return &connection{strategy: directStrategy(c.router.url), router: c.router}, nil
+		return &connection{strategy: directStrategy(c.router.url), router: c.router, closed: make(chan struct{})}, nil
 	}
 	toSandboxd := found != nil && o.Runtime == RuntimeSandboxd
 	router := &routerClient{tracing: c.tracing}
@@ -46,11 +53,9 @@ func (c *Client) open(ctx context.Context, o Options, namespace string, found *o
 	}
 	transport := o.HTTPTransport
 	if transport == nil {
-		standard := newTransport()
-		standard.Proxy = http.ProxyFromEnvironment
-		transport = standard
+		transport = c.transport
 	}
-	opened := &connection{router: router}
+	opened := &connection{router: router, closed: make(chan struct{})}
 	switch {
 	case o.APIURL != "":
 		opened.strategy, router.bare = directStrategy(o.APIURL), toSandboxd
@@ -115,13 +120,12 @@ func (s *tunnelStrategy) Connect(ctx context.Context) (string, error) {
 			return s.listen()
 		}
 	}
-	own := newTransport()
+	s.transport = s.tunnel.transport
 	if given, ok := s.given.(*http.Transport); ok {
-		own = given.Clone()
-		own.Proxy = nil
+		own := given.Clone()
+		own.Proxy, own.DialContext = nil, s.tunnel.open
+		s.transport = own
 	}
-	own.DialContext = s.tunnel.open
-	s.transport = own
 	return s.url, nil
 }
 
@@ -164,7 +168,7 @@ func (s *tunnelStrategy) Close() error {
 	if s.listener != nil {
 		_ = s.listener.Close()
 	}
-	if own, ok := s.transport.(*http.Transport); ok {
+	if own, ok := s.transport.(*http.Transport); ok && own != s.tunnel.transport {
 		own.CloseIdleConnections()
 	}
 	s.tunnel.leave()

@@ -49,8 +49,10 @@ func (t *tracing) startLifecycle(ctx context.Context) trace.Span {
 }
 
 // annotate adds attributes to the span of an operation, when they are known.
-func annotate(ctx context.Context, attributes ...attribute.KeyValue) {
-	trace.SpanFromContext(ctx).SetAttributes(attributes...)
+func (t *tracing) annotate(ctx context.Context, attributes ...attribute.KeyValue) {
+	if t != nil {
+		trace.SpanFromContext(ctx).SetAttributes(attributes...)
+	}
 }
 
 // inject adds the trace headers of W3C to a request.

@@ -23,6 +23,8 @@ const portForward = "portforward.k8s.io"
 // cannot use it.
 type tunnel struct {
 	dial func(context.Context) (httpstream.Connection, error)
+	// transport sends requests through the tunnel.
+	transport *http.Transport
 
 	mu         sync.Mutex
 	connection httpstream.Connection
@@ -32,7 +34,9 @@ type tunnel struct {
 
 // tunnelTo returns a tunnel to the Pod that find names.
 func (a *apiServer) tunnelTo(find func(context.Context) (namespace, pod string, err error)) *tunnel {
-	return &tunnel{dial: func(ctx context.Context) (httpstream.Connection, error) {
+	t := &tunnel{transport: newTransport()}
+	t.transport.DialContext = t.open
+	t.dial = func(ctx context.Context) (httpstream.Connection, error) {
 		namespace, pod, err := find(ctx)
 		if err != nil {
 			return nil, err
@@ -55,7 +59,8 @@ func (a *apiServer) tunnelTo(find func(context.Context) (namespace, pod string, 
 			return nil, failf(Unsupported, "Cannot forward ports of Pod %q: the server chose protocol %q", pod, protocol)
 		}
 		return connection, nil
-	}}
+	}
+	return t
 }
 
 // join connects the tunnel if it is not. The channel is closed when the connection has ended. Every join needs a leave.
@@ -77,7 +82,11 @@ func (t *tunnel) join(ctx context.Context) (<-chan bool, error) {
 func (t *tunnel) leave() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.users--; t.users == 0 && t.connection != nil {
+	if t.users--; t.users > 0 {
+		return
+	}
+	t.transport.CloseIdleConnections()
+	if t.connection != nil {
 		_ = t.connection.Close()
 		t.connection = nil
 	}

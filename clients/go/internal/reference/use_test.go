@@ -15,6 +15,7 @@ import (
 )
 
 func TestTunnelWithoutArguments(t *testing.T) {
+	t.Parallel()
 	w := theWorld(t)
 	ctx := t.Context()
 	client, box := w.create(t, sandbox.Options{})
@@ -62,6 +63,7 @@ func TestTunnelWithoutArguments(t *testing.T) {
 }
 
 func TestWhatTheReferenceLacks(t *testing.T) {
+	t.Parallel()
 	w := theWorld(t)
 	_, box := w.create(t, sandbox.Options{Labels: map[string]string{"team": "a"}, Lifetime: time.Hour, Env: map[string]string{"COLOR": "red"}})
 	if got, err := box.Commands().RunArgs(t.Context(), []string{"sh", "-c", "cat; echo $COLOR $EXTRA"}, sandbox.WithStdin([]byte("in ")), sandbox.WithEnv(map[string]string{"EXTRA": "x"})); err != nil || got.Stdout != "in red x\n" {
@@ -76,6 +78,7 @@ func TestWhatTheReferenceLacks(t *testing.T) {
 }
 
 func TestParallelCommandsThroughOneTunnel(t *testing.T) {
+	t.Parallel()
 	w := theWorld(t)
 	_, box := w.create(t, sandbox.Options{})
 	var all sync.WaitGroup
@@ -97,6 +100,7 @@ func TestParallelCommandsThroughOneTunnel(t *testing.T) {
 }
 
 func TestDirectMode(t *testing.T) {
+	t.Parallel()
 	w := theWorld(t)
 	_, box := w.create(t, sandbox.Options{APIURL: "http://" + w.router, Token: w.token})
 	if got := run(t, box, "echo hello"); got.Stdout != "hello\n" {
@@ -120,6 +124,7 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 func TestOwnTransport(t *testing.T) {
+	t.Parallel()
 	w := theWorld(t)
 	for name, options := range map[string]sandbox.Options{
 		"direct":                           {APIURL: "http://" + w.router, HTTPTransport: transport{w.token}},
@@ -136,6 +141,7 @@ func TestOwnTransport(t *testing.T) {
 }
 
 func TestSandboxdRuntime(t *testing.T) {
+	t.Parallel()
 	w := theWorld(t)
 	ctx := t.Context()
 	_, box := w.create(t, sandbox.Options{Runtime: sandbox.RuntimeSandboxd, MaxDownloadSize: 100})
@@ -165,6 +171,7 @@ func TestSandboxdRuntime(t *testing.T) {
 }
 
 func TestTimeoutEndsTheCommandInside(t *testing.T) {
+	t.Parallel()
 	w := theWorld(t)
 	_, box := w.create(t, sandbox.Options{})
 	if _, err := box.Run(t.Context(), "sleep 4711", sandbox.WithTimeout(time.Second)); !errors.Is(err, sandbox.ErrTimeout) {
@@ -174,18 +181,35 @@ func TestTimeoutEndsTheCommandInside(t *testing.T) {
 }
 
 func TestCancelEndsTheCommandInside(t *testing.T) {
+	t.Parallel()
 	w := theWorld(t)
 	_, box := w.create(t, sandbox.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
-	failed := make(chan error)
-	go func() {
-		_, err := box.Run(ctx, "sleep 4712")
-		failed <- err
-	}()
-	eventually(t, "the command runs", func() bool { return isRunning(t, box, "sleep 4712") })
-	cancel()
-	if err := <-failed; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+	calls := map[string]func() error{
+		"sleep 4712": func() error {
+			_, err := box.Run(ctx, "sleep 4712")
+			return err
+		},
+		// This one is repeated after a lost connection, so the sandbox waits ten seconds for that.
+		"sleep 4714": func() error {
+			_, err := box.Commands().RunArgs(ctx, []string{"sleep", "4714"})
+			return err
+		},
 	}
-	eventually(t, "the command has ended", func() bool { return !isRunning(t, box, "sleep 4712") })
+	failed := make(chan error)
+	for _, call := range calls {
+		go func() { failed <- call() }()
+	}
+	for command := range calls {
+		eventually(t, command+" runs", func() bool { return isRunning(t, box, command) })
+	}
+	cancel()
+	for range calls {
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+	for command := range calls {
+		eventually(t, command+" has ended", func() bool { return !isRunning(t, box, command) })
+	}
 }
