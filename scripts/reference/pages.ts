@@ -20,13 +20,15 @@ function page(language: string, guide: string, text: string): string {
 
 const goPackage = "github.com/agent-sandbox/agent-sandbox/clients/go/sandbox";
 
+const toolsTitle = "\n# @agent-sandbox/sdk/ai\n\n";
+
 /** The reference pages of the SDKs. */
 export function referencePages(): Page[] {
-  const typescript = typescriptPage(join(root, "packages/sdk/src/index.ts"));
+  const typescript = ["index", "ai"].map((module) => typescriptPage(join(root, `packages/sdk/src/${module}.ts`)));
   const go = printedBy("go", ["run", "./internal/docpage", "sandbox", goPackage], "clients/go");
   const python = printedBy("python3", ["tools/reference_page.py"], "clients/python");
   return [
-    { file: "docs/reference/typescript.md", text: page("TypeScript", "typescript", typescript) },
+    { file: "docs/reference/typescript.md", text: page("TypeScript", "typescript", typescript.join(toolsTitle)) },
     { file: "docs/reference/go.md", text: page("Go", "go", go) },
     { file: "docs/reference/python.md", text: page("Python", "python", python) },
   ];

@@ -16,7 +16,7 @@ export interface ConnectOptions {
   readonly context?: string;
   /** The data folder of the box. Default: `AGENT_SANDBOX_DATA_DIR`, or `/var/lib/agent-sandbox`. */
   readonly dataDir?: string;
-  /** The module `@opentelemetry/api`. Default: it is used if it is installed; in browsers it must be passed. */
+  /** The module `@opentelemetry/api`. Default: it is loaded if the program has set a tracer provider. In browsers it must be passed. */
   readonly openTelemetry?: OpenTelemetry;
 }
 
