@@ -47,8 +47,9 @@ release: ## Build what users install, for x86_64 and arm64, into dist/release
 	@$(NODE) scripts/release.ts
 
 .PHONY: sdk
-sdk: setup ## Build the npm package of the TypeScript SDK into dist/sdk
+sdk: setup ## Build the npm package of the TypeScript SDK into dist/sdk, and the wheel of the Python SDK into dist/python
 	@$(NODE) scripts/sdk-package.ts
+	@$(NODE) scripts/python-package.ts
 
 .PHONY: gvisor runc
 gvisor: setup ## Build gVisor; the box prefers it to an installed one

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Box, buildCommandLine, execute, whyNoBox } from "../e2e/box.ts";
 import { goBuildTimeoutMs, goModule, runGo } from "./go-module.ts";
+import { pythonCommand, pythonPackage, requirePython } from "./python-package.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
@@ -12,7 +13,7 @@ const root = join(import.meta.dirname, "../..");
 interface Guide {
   readonly page: string;
   readonly reference?: string;
-  readonly extension: "ts" | "go";
+  readonly extension: "ts" | "go" | "python";
   /** The command that runs a file, and its folder. */
   readonly command: readonly string[];
   readonly folder: string;
@@ -48,6 +49,22 @@ const guides: readonly Guide[] = [
       /^6\n1\n2\na,b\n'loaded'\n$/,
       /^true$/m,
       /^no shell: \$HOME\ntrue <nil>\ntrue\n42\n$/,
+    ],
+  },
+  {
+    page: "python.md",
+    extension: "python",
+    command: pythonCommand,
+    folder: pythonPackage,
+    printed: [
+      /^0 Hello from sandbox-/,
+      /^0\n1\n2\n$/,
+      /^Ready\nTrue 1$/m,
+      /^6\n\n1\n2\n3\n.*in a terminal.*exit_code=7/s,
+      /^30\nZeroDivisionError/,
+      /^a,b\n1,2\n\nin.csv 8/,
+      /^'loaded'\nsandbox-.*\nsandbox-/,
+      /^NotFound .*"nothing"/,
     ],
   },
 ];
@@ -87,6 +104,7 @@ describe.skipIf(reason !== undefined)("the examples of the guides and reference 
     mkdirSync(scratch, { recursive: true });
     // So that no example has to wait for the build.
     await runGo("build", "./...");
+    await requirePython();
     buildCommandLine();
     box = await Box.make();
     for (const run of [() => box.up(), () => box.run("apply", "-f", "examples/python-pool.yaml")]) {

@@ -10,13 +10,21 @@ export const pythonPackage: string = join(root, "clients/python");
 /** Where Python finds the sources of the SDK. */
 export const pythonSources: Readonly<Record<string, string>> = { PYTHONPATH: join(pythonPackage, "src") };
 
+const environment = join(root, "scripts/python-environment.sh");
+const requirements = join(pythonPackage, "requirements.txt");
+
+/** For `env`: a command that runs a file with the SDK. */
+export const pythonCommand: readonly string[] = [
+  ...Object.entries(pythonSources).map(([name, value]) => `${name}=${value}`),
+  ...["sh", "-c", `exec "$(${environment} sdk ${requirements})" "$0"`],
+];
+
 /** Longer than it takes to install the packages on a busy machine. */
 export const pythonInstallTimeoutMs = 300_000;
 
 /** The Python of a virtual environment with the packages that the SDK needs, or why there is none. */
 export async function pythonEnvironment(python = "python3"): Promise<{ python: string } | { missing: string }> {
-  const words = ["sdk", join(pythonPackage, "requirements.txt"), python];
-  const { code, stdout, stderr } = await run(join(root, "scripts/python-environment.sh"), words);
+  const { code, stdout, stderr } = await run(environment, ["sdk", requirements, python]);
   if (code === 0) return { python: stdout.trim() };
   if (code === 127) return { missing: stderr.trim() };
   throw new Error(stderr);

@@ -78,7 +78,7 @@ class AsyncApiServer:
         content: Mapping[str, Any] | None = None,
         content_type: str = "application/json",
     ) -> Object:
-        response = await self._exchange(resource, deadline, method, path, content, content_type)
+        response = await self._exchange(resource, deadline, method, path, content, content_type, is_whole=True)
         found: Object = await response.json()
         return found
 
@@ -90,6 +90,8 @@ class AsyncApiServer:
         path: str,
         content: Mapping[str, Any] | None = None,
         content_type: str = "application/json",
+        *,
+        is_whole: bool = False,
     ) -> AsyncResponse:
         headers = [("accept", "application/json"), *self._headers]
         body = None
@@ -106,6 +108,8 @@ class AsyncApiServer:
                 own = [] if credential.authorization is None else [("authorization", credential.authorization)]
                 response = await self._http.send(AsyncRequest(method, path, [*headers, *own], deadline, body))
                 if response.status < 400:
+                    if is_whole:
+                        await response.load()
                     return response
                 refusal = Refusal(response.status, await response.error_text())
                 error = api_error(refusal, resource.kind, deadline.doing)

@@ -8,9 +8,8 @@ from urllib.parse import quote
 
 from .._aio import traced
 from .._core.deadline import Deadline
-from .._core.failures import ConnectionLost
 from .._core.results import CodeError, CodeResult, Language
-from ..exceptions import SandboxRequestError
+from ..exceptions import SandboxError, SandboxRequestError
 from .rest import AsyncRest, json_lines
 
 _DEFAULT_TIMEOUT = 60.0
@@ -68,6 +67,7 @@ class AsyncCodeContext:
             headers=[("content-type", "application/json")],
             body=json.dumps({"code": code, "timeout_seconds": timeout}).encode(),
             is_repeatable=False,
+            is_whole=False,
         )
         texts: dict[str, list[str]] = {"stdout": [], "stderr": []}
         results: list[Mapping[str, Any]] = []
@@ -86,7 +86,9 @@ class AsyncCodeContext:
                     results.append(event.get("data", {}))
                 elif kind == "error":
                     error = CodeError(event.get("name", ""), event.get("message", ""), event.get("traceback", ""))
-        except ConnectionLost as lost:
+        except SandboxError as lost:
+            if lost.reason != "Unreachable":
+                raise
             text = f"{doing}: the connection was lost, and the code was interrupted ({lost})"
             raise SandboxRequestError(text, reason="OutcomeUnknown") from lost
         finally:

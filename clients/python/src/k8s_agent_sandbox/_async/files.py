@@ -33,7 +33,7 @@ class AsyncFiles:
     @traced("read")
     async def read(self, path: str, *, first: int | None = None, last: int | None = None, timeout: float | None = None) -> bytes:
         """The content, or its bytes `first` to `last`, both included. Without `last`: to the end."""
-        return await (await self._download(path, first, last, timeout)).read()
+        return await (await self._download(path, first, last, timeout, is_whole=True)).read()
 
     async def read_text(self, path: str, *, timeout: float | None = None) -> str:
         """The content as UTF-8. Invalid bytes are replaced."""
@@ -43,8 +43,12 @@ class AsyncFiles:
         self, path: str, *, first: int | None = None, last: int | None = None, timeout: float | None = None
     ) -> Stream[bytes]:
         """The content in pieces. Ending the iteration early ends the transfer."""
-        async for piece in _pieces(await self._download(path, first, last, timeout)):
-            yield piece
+        response = await self._download(path, first, last, timeout, is_whole=False)
+        try:
+            async for piece in response.pieces():
+                yield piece
+        finally:
+            await response.close()
 
     @traced("write")
     async def write(
@@ -83,7 +87,8 @@ class AsyncFiles:
         after: str | None = None
         while True:
             query = {"limit": _PAGE_SIZE, "after": after}
-            response = await self._rest.call(deadline, "GET", f"/files/{encode_path(path)}", query=query)
+            # A file may be large, so it is not read before its type is known.
+            response = await self._rest.call(deadline, "GET", f"/files/{encode_path(path)}", query=query, is_whole=False)
             if response.header("x-file-mode") is not None:
                 await response.close()
                 raise SandboxArgumentError(f"{deadline.doing}: it is not a directory")
@@ -99,7 +104,7 @@ class AsyncFiles:
         """Everything below a directory, with paths."""
         deadline = Deadline(timeout, _TRANSFER_TIMEOUT, f'Cannot list "{path}"')
         query = {"depth": depth, "match": match}
-        response = await self._rest.call(deadline, "GET", f"/tree/{encode_path(path)}", query=query)
+        response = await self._rest.call(deadline, "GET", f"/tree/{encode_path(path)}", query=query, is_whole=False)
         try:
             async for line in json_lines(response):
                 if line.get("error"):
@@ -156,8 +161,12 @@ class AsyncFiles:
         """A directory as a tar archive, in pieces."""
         deadline = Deadline(timeout, _TRANSFER_TIMEOUT, f'Cannot read directory "{path}"')
         query = {"gzip": True if gzip else None}
-        async for piece in _pieces(await self._rest.call(deadline, "GET", f"/archive/{encode_path(path)}", query=query)):
-            yield piece
+        response = await self._rest.call(deadline, "GET", f"/archive/{encode_path(path)}", query=query, is_whole=False)
+        try:
+            async for piece in response.pieces():
+                yield piece
+        finally:
+            await response.close()
 
     @traced("write_archive")
     async def write_archive(self, path: str, archive: FileContent, *, timeout: float | None = None) -> None:
@@ -172,7 +181,7 @@ class AsyncFiles:
         """Changes below a path, until the iteration ends. The watch is in place when `on_ready` is called."""
         deadline = Deadline(None, _DEFAULT_TIMEOUT, f'Cannot watch "{path}"')
         query = {"recursive": True if recursive else None}
-        response = await self._rest.call(deadline, "GET", f"/watch/{encode_path(path)}", query=query)
+        response = await self._rest.call(deadline, "GET", f"/watch/{encode_path(path)}", query=query, is_whole=False)
         deadline.disarm()
         try:
             async for event in json_lines(response):
@@ -184,12 +193,14 @@ class AsyncFiles:
             await response.close()
 
     @traced("read")
-    async def _download(self, path: str, first: int | None, last: int | None, timeout: float | None) -> AsyncResponse:
+    async def _download(
+        self, path: str, first: int | None, last: int | None, timeout: float | None, *, is_whole: bool
+    ) -> AsyncResponse:
         deadline = Deadline(timeout, _TRANSFER_TIMEOUT, f'Cannot read "{path}"')
         if last is not None and first is None:
             raise SandboxArgumentError(f"{deadline.doing}: last can be used with first only")
         headers = [] if first is None else [("range", f"bytes={first}-{'' if last is None else last}")]
-        return await self._rest.call(deadline, "GET", f"/files/{encode_path(path)}", headers=headers)
+        return await self._rest.call(deadline, "GET", f"/files/{encode_path(path)}", headers=headers, is_whole=is_whole)
 
     async def _upload(
         self,
@@ -214,14 +225,6 @@ class AsyncFiles:
 
     async def _action(self, doing: str, action: str, fields: Mapping[str, Any], timeout: float | None) -> None:
         await self._rest.json(Deadline(timeout, _TRANSFER_TIMEOUT, doing), "POST", f"/fs/{action}", json=fields)
-
-
-async def _pieces(response: AsyncResponse) -> Stream[bytes]:
-    try:
-        while (piece := await response.next_piece()) is not None:
-            yield piece
-    finally:
-        await response.close()
 
 
 def _body_of(content: FileContent) -> bytes | Pieces:

@@ -130,6 +130,7 @@ class AsyncResponse:
         self._deadline = deadline
         self._body: AsyncIterator[bytes] | None = None
         self._is_closed = False
+        self._whole: bytes | None = None
 
     @property
     def status(self) -> int:
@@ -174,11 +175,29 @@ class AsyncResponse:
         try:
             while (piece := await self.next_piece()) is not None:
                 yield piece
+        except ConnectionLost as lost:
+            raise self.lost(lost) from lost
         finally:
             await self.close()
 
+    def lost(self, error: ConnectionLost) -> SandboxRequestError:
+        """The error of a response that was not complete."""
+        return SandboxRequestError(f"{self._deadline.doing}: {error}", reason="Unreachable")
+
+    async def load(self) -> None:
+        """Reads the whole body, so that `read` cannot fail."""
+        self._whole = await self._read()
+
     async def read(self, largest: int | None = None) -> bytes:
         """The whole body, or the beginning of it."""
+        if self._whole is not None:
+            return self._whole
+        try:
+            return await self._read(largest)
+        except ConnectionLost as lost:
+            raise self.lost(lost) from lost
+
+    async def _read(self, largest: int | None = None) -> bytes:
         found = []
         size = 0
         while (piece := await self.next_piece()) is not None:
@@ -196,7 +215,7 @@ class AsyncResponse:
     async def error_text(self) -> str:
         """The body of an unsuccessful response. Empty if it cannot be read."""
         try:
-            return (await self.read(_LARGEST_ERROR_BYTES)).decode("utf-8", "replace")
+            return (await self._read(_LARGEST_ERROR_BYTES)).decode("utf-8", "replace")
         except ConnectionLost:
             return ""
 

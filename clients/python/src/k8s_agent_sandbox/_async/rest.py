@@ -8,6 +8,7 @@ from typing import Any
 
 from .._aio import Pieces, Stream
 from .._core.deadline import Deadline
+from .._core.failures import ConnectionLost
 from .._core.identity import SandboxIdentity, new_request_id
 from .._core.responses import Refusal, rest_error
 from .._core.wire import JsonLines, query_of
@@ -33,6 +34,7 @@ class AsyncRest:
         headers: Sequence[tuple[str, str]] = (),
         body: bytes | Pieces | None = None,
         is_repeatable: bool = True,
+        is_whole: bool = True,
     ) -> AsyncResponse:
         """`path` is below ``/v1``. `is_repeatable` is false for calls that the runtime does not recognise by their id."""
 
@@ -50,6 +52,7 @@ class AsyncRest:
                 headers=[*own, *headers],
                 body=body,
                 is_repeatable=is_repeatable,
+                is_whole=is_whole,
                 refuse=refuse,
             ),
         )
@@ -79,5 +82,7 @@ async def json_lines(response: AsyncResponse) -> Stream[Any]:
         while (piece := await response.next_piece()) is not None:
             for document in lines.feed(piece):
                 yield document
+    except ConnectionLost as lost:
+        raise response.lost(lost) from lost
     finally:
         await response.close()

@@ -26,6 +26,8 @@ class AsyncRouterCall:
     refuse: Refuse
     headers: Sequence[tuple[str, str]] = field(default=())
     body: bytes | Pieces | None = None
+    #: Whether the body of the response is read at once. If it is not complete, the call is repeated.
+    is_whole: bool = True
     #: Of a call that was attempted before: when, in the time of ``time.monotonic``.
     started_at: float | None = None
 
@@ -80,6 +82,8 @@ class AsyncRouter:
                 request = AsyncRequest(call.method, call.path, all_headers, call.deadline, call.body)
                 response = await self._http.send(request)
                 if response.status < 400:
+                    if call.is_whole:
+                        await response.load()
                     return response
                 reason = response.header("x-sandbox-reason")
                 error = refuse(Refusal(response.status, await response.error_text(), reason))

@@ -34,7 +34,7 @@ class AsyncRpc:
     ) -> AsyncMessages:
         """The deadline is for opening the stream. `started_at` is the time of an earlier attempt."""
         body = envelope(message)
-        response = await self._send(deadline, method, "application/connect+json", body, True, started_at)
+        response = await self._send(deadline, method, "application/connect+json", body, True, started_at, False)
         deadline.disarm()
         return AsyncMessages(response, deadline.doing)
 
@@ -46,6 +46,7 @@ class AsyncRpc:
         body: bytes,
         is_repeatable: bool,
         started_at: float | None = None,
+        is_whole: bool = True,
     ) -> AsyncResponse:
         def refuse(refusal: Refusal) -> SandboxError:
             return rpc_error(parse_object(refusal.body), refusal.status, deadline.doing)
@@ -62,6 +63,7 @@ class AsyncRpc:
                 is_repeatable=is_repeatable,
                 refuse=refuse,
                 started_at=started_at,
+                is_whole=is_whole,
             ),
         )
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from .._aio import sleep
 from .._core.deadline import Deadline
-from .._core.failures import ConnectionLost
 from .._core.readiness import Judge, failure_of
 from .._core.resources import Object, Resource, metadata_of
 from ..exceptions import SandboxError, SandboxNotFoundError, SandboxNotReadyError
@@ -59,10 +58,8 @@ class AsyncWait:
                     raise SandboxNotFoundError(text)
                 if self._is_done(item):
                     return item
-        except ConnectionLost:
-            pass
         except SandboxError as error:
-            if error.reason != "Conflict":
+            if error.reason not in ("Conflict", "Unreachable"):
                 raise
         finally:
             if events is not None:

@@ -79,7 +79,7 @@ class ApiServer:
         content: Mapping[str, Any] | None = None,
         content_type: str = "application/json",
     ) -> Object:
-        response = self._exchange(resource, deadline, method, path, content, content_type)
+        response = self._exchange(resource, deadline, method, path, content, content_type, is_whole=True)
         found: Object = response.json()
         return found
 
@@ -91,6 +91,8 @@ class ApiServer:
         path: str,
         content: Mapping[str, Any] | None = None,
         content_type: str = "application/json",
+        *,
+        is_whole: bool = False,
     ) -> Response:
         headers = [("accept", "application/json"), *self._headers]
         body = None
@@ -107,6 +109,8 @@ class ApiServer:
                 own = [] if credential.authorization is None else [("authorization", credential.authorization)]
                 response = self._http.send(Request(method, path, [*headers, *own], deadline, body))
                 if response.status < 400:
+                    if is_whole:
+                        response.load()
                     return response
                 refusal = Refusal(response.status, response.error_text())
                 error = api_error(refusal, resource.kind, deadline.doing)

@@ -9,9 +9,8 @@ from urllib.parse import quote
 
 from .._blocking import traced
 from .._core.deadline import Deadline
-from .._core.failures import ConnectionLost
 from .._core.results import CodeError, CodeResult, Language
-from ..exceptions import SandboxRequestError
+from ..exceptions import SandboxError, SandboxRequestError
 from .rest import Rest, json_lines
 
 _DEFAULT_TIMEOUT = 60.0
@@ -69,6 +68,7 @@ class CodeContext:
             headers=[("content-type", "application/json")],
             body=json.dumps({"code": code, "timeout_seconds": timeout}).encode(),
             is_repeatable=False,
+            is_whole=False,
         )
         texts: dict[str, list[str]] = {"stdout": [], "stderr": []}
         results: list[Mapping[str, Any]] = []
@@ -87,7 +87,9 @@ class CodeContext:
                     results.append(event.get("data", {}))
                 elif kind == "error":
                     error = CodeError(event.get("name", ""), event.get("message", ""), event.get("traceback", ""))
-        except ConnectionLost as lost:
+        except SandboxError as lost:
+            if lost.reason != "Unreachable":
+                raise
             text = f"{doing}: the connection was lost, and the code was interrupted ({lost})"
             raise SandboxRequestError(text, reason="OutcomeUnknown") from lost
         finally:

@@ -34,7 +34,7 @@ class Files:
     @traced("read")
     def read(self, path: str, *, first: int | None = None, last: int | None = None, timeout: float | None = None) -> bytes:
         """The content, or its bytes `first` to `last`, both included. Without `last`: to the end."""
-        return (self._download(path, first, last, timeout)).read()
+        return (self._download(path, first, last, timeout, is_whole=True)).read()
 
     def read_text(self, path: str, *, timeout: float | None = None) -> str:
         """The content as UTF-8. Invalid bytes are replaced."""
@@ -44,8 +44,12 @@ class Files:
         self, path: str, *, first: int | None = None, last: int | None = None, timeout: float | None = None
     ) -> Stream[bytes]:
         """The content in pieces. Ending the iteration early ends the transfer."""
-        for piece in _pieces(self._download(path, first, last, timeout)):
-            yield piece
+        response = self._download(path, first, last, timeout, is_whole=False)
+        try:
+            for piece in response.pieces():
+                yield piece
+        finally:
+            response.close()
 
     @traced("write")
     def write(
@@ -84,7 +88,8 @@ class Files:
         after: str | None = None
         while True:
             query = {"limit": _PAGE_SIZE, "after": after}
-            response = self._rest.call(deadline, "GET", f"/files/{encode_path(path)}", query=query)
+            # A file may be large, so it is not read before its type is known.
+            response = self._rest.call(deadline, "GET", f"/files/{encode_path(path)}", query=query, is_whole=False)
             if response.header("x-file-mode") is not None:
                 response.close()
                 raise SandboxArgumentError(f"{deadline.doing}: it is not a directory")
@@ -100,7 +105,7 @@ class Files:
         """Everything below a directory, with paths."""
         deadline = Deadline(timeout, _TRANSFER_TIMEOUT, f'Cannot list "{path}"')
         query = {"depth": depth, "match": match}
-        response = self._rest.call(deadline, "GET", f"/tree/{encode_path(path)}", query=query)
+        response = self._rest.call(deadline, "GET", f"/tree/{encode_path(path)}", query=query, is_whole=False)
         try:
             for line in json_lines(response):
                 if line.get("error"):
@@ -157,8 +162,12 @@ class Files:
         """A directory as a tar archive, in pieces."""
         deadline = Deadline(timeout, _TRANSFER_TIMEOUT, f'Cannot read directory "{path}"')
         query = {"gzip": True if gzip else None}
-        for piece in _pieces(self._rest.call(deadline, "GET", f"/archive/{encode_path(path)}", query=query)):
-            yield piece
+        response = self._rest.call(deadline, "GET", f"/archive/{encode_path(path)}", query=query, is_whole=False)
+        try:
+            for piece in response.pieces():
+                yield piece
+        finally:
+            response.close()
 
     @traced("write_archive")
     def write_archive(self, path: str, archive: FileContent, *, timeout: float | None = None) -> None:
@@ -173,7 +182,7 @@ class Files:
         """Changes below a path, until the iteration ends. The watch is in place when `on_ready` is called."""
         deadline = Deadline(None, _DEFAULT_TIMEOUT, f'Cannot watch "{path}"')
         query = {"recursive": True if recursive else None}
-        response = self._rest.call(deadline, "GET", f"/watch/{encode_path(path)}", query=query)
+        response = self._rest.call(deadline, "GET", f"/watch/{encode_path(path)}", query=query, is_whole=False)
         deadline.disarm()
         try:
             for event in json_lines(response):
@@ -185,12 +194,14 @@ class Files:
             response.close()
 
     @traced("read")
-    def _download(self, path: str, first: int | None, last: int | None, timeout: float | None) -> Response:
+    def _download(
+        self, path: str, first: int | None, last: int | None, timeout: float | None, *, is_whole: bool
+    ) -> Response:
         deadline = Deadline(timeout, _TRANSFER_TIMEOUT, f'Cannot read "{path}"')
         if last is not None and first is None:
             raise SandboxArgumentError(f"{deadline.doing}: last can be used with first only")
         headers = [] if first is None else [("range", f"bytes={first}-{'' if last is None else last}")]
-        return self._rest.call(deadline, "GET", f"/files/{encode_path(path)}", headers=headers)
+        return self._rest.call(deadline, "GET", f"/files/{encode_path(path)}", headers=headers, is_whole=is_whole)
 
     def _upload(
         self,
@@ -215,14 +226,6 @@ class Files:
 
     def _action(self, doing: str, action: str, fields: Mapping[str, Any], timeout: float | None) -> None:
         self._rest.json(Deadline(timeout, _TRANSFER_TIMEOUT, doing), "POST", f"/fs/{action}", json=fields)
-
-
-def _pieces(response: Response) -> Stream[bytes]:
-    try:
-        while (piece := response.next_piece()) is not None:
-            yield piece
-    finally:
-        response.close()
 
 
 def _body_of(content: FileContent) -> bytes | Pieces:

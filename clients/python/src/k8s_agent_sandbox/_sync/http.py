@@ -131,6 +131,7 @@ class Response:
         self._deadline = deadline
         self._body: Iterator[bytes] | None = None
         self._is_closed = False
+        self._whole: bytes | None = None
 
     @property
     def status(self) -> int:
@@ -175,11 +176,29 @@ class Response:
         try:
             while (piece := self.next_piece()) is not None:
                 yield piece
+        except ConnectionLost as lost:
+            raise self.lost(lost) from lost
         finally:
             self.close()
 
+    def lost(self, error: ConnectionLost) -> SandboxRequestError:
+        """The error of a response that was not complete."""
+        return SandboxRequestError(f"{self._deadline.doing}: {error}", reason="Unreachable")
+
+    def load(self) -> None:
+        """Reads the whole body, so that `read` cannot fail."""
+        self._whole = self._read()
+
     def read(self, largest: int | None = None) -> bytes:
         """The whole body, or the beginning of it."""
+        if self._whole is not None:
+            return self._whole
+        try:
+            return self._read(largest)
+        except ConnectionLost as lost:
+            raise self.lost(lost) from lost
+
+    def _read(self, largest: int | None = None) -> bytes:
         found = []
         size = 0
         while (piece := self.next_piece()) is not None:
@@ -197,7 +216,7 @@ class Response:
     def error_text(self) -> str:
         """The body of an unsuccessful response. Empty if it cannot be read."""
         try:
-            return (self.read(_LARGEST_ERROR_BYTES)).decode("utf-8", "replace")
+            return (self._read(_LARGEST_ERROR_BYTES)).decode("utf-8", "replace")
         except ConnectionLost:
             return ""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._blocking import Pieces, Stream
 from .._core.deadline import Deadline
+from .._core.failures import ConnectionLost
 from .._core.identity import SandboxIdentity, new_request_id
 from .._core.responses import Refusal, rest_error
 from .._core.wire import JsonLines, query_of
@@ -34,6 +35,7 @@ class Rest:
         headers: Sequence[tuple[str, str]] = (),
         body: bytes | Pieces | None = None,
         is_repeatable: bool = True,
+        is_whole: bool = True,
     ) -> Response:
         """`path` is below ``/v1``. `is_repeatable` is false for calls that the runtime does not recognise by their id."""
 
@@ -51,6 +53,7 @@ class Rest:
                 headers=[*own, *headers],
                 body=body,
                 is_repeatable=is_repeatable,
+                is_whole=is_whole,
                 refuse=refuse,
             ),
         )
@@ -80,5 +83,7 @@ def json_lines(response: Response) -> Stream[Any]:
         while (piece := response.next_piece()) is not None:
             for document in lines.feed(piece):
                 yield document
+    except ConnectionLost as lost:
+        raise response.lost(lost) from lost
     finally:
         response.close()

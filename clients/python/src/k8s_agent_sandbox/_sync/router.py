@@ -27,6 +27,8 @@ class RouterCall:
     refuse: Refuse
     headers: Sequence[tuple[str, str]] = field(default=())
     body: bytes | Pieces | None = None
+    #: Whether the body of the response is read at once. If it is not complete, the call is repeated.
+    is_whole: bool = True
     #: Of a call that was attempted before: when, in the time of ``time.monotonic``.
     started_at: float | None = None
 
@@ -81,6 +83,8 @@ class Router:
                 request = Request(call.method, call.path, all_headers, call.deadline, call.body)
                 response = self._http.send(request)
                 if response.status < 400:
+                    if call.is_whole:
+                        response.load()
                     return response
                 reason = response.header("x-sandbox-reason")
                 error = refuse(Refusal(response.status, response.error_text(), reason))

@@ -35,7 +35,7 @@ class Rpc:
     ) -> Messages:
         """The deadline is for opening the stream. `started_at` is the time of an earlier attempt."""
         body = envelope(message)
-        response = self._send(deadline, method, "application/connect+json", body, True, started_at)
+        response = self._send(deadline, method, "application/connect+json", body, True, started_at, False)
         deadline.disarm()
         return Messages(response, deadline.doing)
 
@@ -47,6 +47,7 @@ class Rpc:
         body: bytes,
         is_repeatable: bool,
         started_at: float | None = None,
+        is_whole: bool = True,
     ) -> Response:
         def refuse(refusal: Refusal) -> SandboxError:
             return rpc_error(parse_object(refusal.body), refusal.status, deadline.doing)
@@ -63,6 +64,7 @@ class Rpc:
                 is_repeatable=is_repeatable,
                 refuse=refuse,
                 started_at=started_at,
+                is_whole=is_whole,
             ),
         )
 

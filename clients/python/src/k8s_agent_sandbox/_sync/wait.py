@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from .._blocking import sleep
 from .._core.deadline import Deadline
-from .._core.failures import ConnectionLost
 from .._core.readiness import Judge, failure_of
 from .._core.resources import Object, Resource, metadata_of
 from ..exceptions import SandboxError, SandboxNotFoundError, SandboxNotReadyError
@@ -60,10 +59,8 @@ class Wait:
                     raise SandboxNotFoundError(text)
                 if self._is_done(item):
                     return item
-        except ConnectionLost:
-            pass
         except SandboxError as error:
-            if error.reason != "Conflict":
+            if error.reason not in ("Conflict", "Unreachable"):
                 raise
         finally:
             if events is not None:
