@@ -16,7 +16,9 @@ const requirements = join(pythonPackage, "requirements.txt");
 /** For `env`: a command that runs a file with the SDK. */
 export const pythonCommand: readonly string[] = [
   ...Object.entries(pythonSources).map(([name, value]) => `${name}=${value}`),
-  ...["sh", "-c", `exec "$(${environment} sdk ${requirements})" "$0"`],
+  "sh",
+  "-c",
+  `exec "$(${environment} sdk ${requirements})" "$0"`,
 ];
 
 /** Longer than it takes to install the packages on a busy machine. */

@@ -73,11 +73,11 @@ describe.skipIf(reason !== undefined)("the Python package with a box", { timeout
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/ passed/) });
   });
 
-  test.each(["3.11", "3.12", "3.13"])(
+  test.for(["3.11", "3.12", "3.13"])(
     "runs the first example of the guide with Python %s from the wheel",
-    async (version) => {
+    async (version, { skip }) => {
       const found = await environmentOf(version);
-      if ("missing" in found) return void console.warn(`skipped: Python ${version}: ${found.missing}`);
+      if ("missing" in found) return skip(`Python ${version}: ${found.missing}`);
       const [, example = ""] =
         /^```python\n(.*?)^```$/ms.exec(readFileSync(join(root, "docs/guides/python.md"), "utf8")) ?? [];
       // A wheel can be imported without being installed, so the environments are not changed.

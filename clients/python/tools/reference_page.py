@@ -126,7 +126,8 @@ def main() -> None:
     names = [*exported(folder), *REACHED]
     parts = [
         examples(root / "examples"),
-        "`AsyncClient`, `AsyncSandboxHandle` and the other classes whose names begin with `Async` have the same methods as coroutines.\n",
+        "`AsyncClient`, `AsyncSandboxHandle` and the other classes whose names begin with `Async` have the same methods "
+        "as coroutines.\n",
     ]
     for name in sorted(names, key=rank):
         if is_described_by_twin(name, names):

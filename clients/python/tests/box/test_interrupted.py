@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+
 from k8s_agent_sandbox import SandboxError, SandboxHandle, connect_async
 
 PATIENCE = 60.0

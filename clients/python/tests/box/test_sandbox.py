@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 import pytest
+
 from k8s_agent_sandbox import (
     AsyncSandboxHandle,
     Client,
