@@ -97,4 +97,27 @@ describe.skipIf(reason !== undefined)("run, create and shell", { timeout: 120_00
     });
     expect((await box.run("get", "sandboxes", "-l", "team=a", "-o", "name")).stdout).toContain("/work");
   });
+
+  test("describe and events tell what happened, restart keeps files, delete --all deletes the rest", async () => {
+    const described = await box.run("describe", "work");
+    expect(described.stdout).toMatch(
+      /^Name: +work\n(.*\n)*Ready: +True .*\n(.*\n)*Runtime: +runc\n(.*\n)*Events:\n.*LAST SEEN/,
+    );
+    expect((await box.run("events", "work")).stdout).toContain("Started container main");
+    const pod = async () => (await box.run("get", "pod", "work", "-o", "json")).stdout;
+    const { uid } = (JSON.parse(await pod()) as { metadata: { uid: string } }).metadata;
+    await box.run("exec", "work", "--", "sh", "-c", "echo kept > /root/file");
+    expect(await box.run("restart", "work")).toMatchObject({
+      code: 0,
+      stdout: "sandbox.agents.x-k8s.io/work restarted\n",
+    });
+    expect((JSON.parse(await pod()) as { metadata: { uid: string } }).metadata.uid).not.toBe(uid);
+    expect((await box.run("exec", "work", "--", "cat", "/root/file")).stdout).toBe("kept\n");
+    expect(await box.run("restart", "none")).toMatchObject({ code: 1, stderr: expect.stringContaining("not found") });
+    expect(await box.run("delete", "namespaces", "--all")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("name them"),
+    });
+    expect((await box.run("delete", "sandboxes", "--all")).stdout).toBe("sandbox.agents.x-k8s.io/work deleted\n");
+  });
 });

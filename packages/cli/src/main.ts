@@ -3,7 +3,7 @@ import { declareBox } from "./declare/box.ts";
 import { declareImages } from "./declare/images.ts";
 import { declareObjects } from "./declare/objects.ts";
 import { withFolder, withServer } from "./declare/options.ts";
-import { declareSandboxes } from "./declare/sandboxes.ts";
+import { declareDiagnosis, declareSandboxes } from "./declare/sandboxes.ts";
 import { declareState } from "./declare/state.ts";
 import { reportFailure } from "./report-failure.ts";
 import { version } from "./version.ts";
@@ -21,6 +21,7 @@ withServer(program);
 declareBox(program);
 declareSandboxes(program);
 declareObjects(program);
+declareDiagnosis(program);
 declareState(program);
 
 withFolder(program.command("backup"))

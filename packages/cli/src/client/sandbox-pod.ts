@@ -1,7 +1,7 @@
-import { type Sandbox, sandboxes, sleepReason, trackedPodName, wakeBy } from "@agent-sandbox/api";
-import { isReason } from "@agent-sandbox/kube";
+import { type Sandbox, sleepReason, trackedPodName, wakeBy } from "@agent-sandbox/api";
 import { CommandError } from "../command-error.ts";
 import type { Connection } from "./connect.ts";
+import { findSandbox } from "./find-sandbox.ts";
 
 export interface PodOptions {
   /** Whether the command wakes a Sandbox that is asleep. Default: false. */
@@ -14,22 +14,13 @@ export interface SandboxPod {
   readonly isAsleep: boolean;
 }
 
-/** The Pod of a Sandbox. Refused when the Sandbox is asleep and the command does not wake it. */
-export async function podOf(
-  { client, namespace }: Connection,
-  name: string,
-  options: PodOptions = {},
-): Promise<SandboxPod> {
-  try {
-    const found = await client.get(sandboxes, { name, namespace });
-    const asleep = whyAsleep(found);
-    const isWoken = options.wakes === true && wakeBy(found) !== undefined;
-    if (asleep !== undefined && !isWoken) throw new CommandError(`sandbox "${name}" is suspended: ${asleep}`);
-    return { name: trackedPodName(found), isAsleep: asleep !== undefined };
-  } catch (error) {
-    if (isReason(error, "NotFound")) throw new CommandError(`sandbox "${name}" not found in namespace "${namespace}"`);
-    throw error;
-  }
+/** The Pod of a Sandbox, which is found as by `findSandbox`. Refused when the Sandbox is asleep and the command does not wake it. */
+export async function podOf(connection: Connection, name: string, options: PodOptions = {}): Promise<SandboxPod> {
+  const found = await findSandbox(connection, name);
+  const asleep = whyAsleep(found);
+  const isWoken = options.wakes === true && wakeBy(found) !== undefined;
+  if (asleep !== undefined && !isWoken) throw new CommandError(`sandbox "${name}" is suspended: ${asleep}`);
+  return { name: trackedPodName(found), isAsleep: asleep !== undefined };
 }
 
 /**

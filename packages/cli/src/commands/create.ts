@@ -3,6 +3,8 @@ import { connect, type GlobalOptions } from "../client/connect.ts";
 import { createSandbox, untilReady } from "../client/create-sandbox.ts";
 import { displayName } from "../client/discovery.ts";
 import type { NewSandboxOptions } from "../client/new-sandbox.ts";
+import { Removal } from "../client/removal.ts";
+import { SignalForwarder } from "../client/signals.ts";
 import { parseDuration } from "../client/wait-condition.ts";
 
 export interface CreateOptions extends GlobalOptions, NewSandboxOptions {
@@ -13,7 +15,11 @@ export interface CreateOptions extends GlobalOptions, NewSandboxOptions {
 export async function create(name: string, options: CreateOptions): Promise<void> {
   const timeoutMs = parseDuration(options.timeout);
   await using connection = await connect(options);
-  await createSandbox(connection, { ...options, name, timeoutMs });
-  await untilReady(connection, name, { timeoutMs });
+  const { metadata } = await createSandbox(connection, { ...options, name, timeoutMs });
+  // A sandbox that does not start is deleted again.
+  await using removal = new Removal(connection, metadata);
+  await using signals = new SignalForwarder();
+  await untilReady(connection, name, { timeoutMs, interrupted: signals.interrupted });
+  removal.cancel();
   console.log(`${displayName(sandboxes, name)} ready`);
 }

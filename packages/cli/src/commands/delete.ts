@@ -1,5 +1,5 @@
 import { isReason } from "@agent-sandbox/kube";
-import { connect, type GlobalOptions } from "../client/connect.ts";
+import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, resolveResource, resourceOfKind, type ServedResource } from "../client/discovery.ts";
 import { readManifests } from "../client/manifests.ts";
 import { CommandError } from "../command-error.ts";
@@ -7,6 +7,7 @@ import { CommandError } from "../command-error.ts";
 export interface DeleteOptions extends GlobalOptions {
   readonly filename?: readonly string[];
   readonly ignoreNotFound?: boolean;
+  readonly all?: boolean;
 }
 
 interface Target {
@@ -29,8 +30,11 @@ export async function deleteObjects(words: readonly string[], options: DeleteOpt
     targets.push({ resource, name: metadata.name, namespace: metadata.namespace ?? namespace });
   }
   const served = words.length > 0 ? await discover(transport) : [];
-  for (const { type, name } of namedBy(words)) {
-    targets.push({ resource: resolveResource(type, served), name, namespace });
+  if (options.all === true) targets.push(...(await allOf(connection, words, served)));
+  else {
+    for (const { type, name } of namedBy(words)) {
+      targets.push({ resource: resolveResource(type, served), name, namespace });
+    }
   }
   const missing: string[] = [];
   for (const { resource, name, namespace: own } of targets) {
@@ -43,6 +47,22 @@ export async function deleteObjects(words: readonly string[], options: DeleteOpt
     }
   }
   if (missing.length > 0 && options.ignoreNotFound !== true) throw new CommandError(`${missing.join(", ")} not found`);
+}
+
+/** All objects of the types in the namespace. Cluster-wide objects must be named: a mistake would affect everybody. */
+async function allOf(
+  { client, namespace }: Connection,
+  types: readonly string[],
+  served: readonly ServedResource[],
+): Promise<Target[]> {
+  const targets: Target[] = [];
+  for (const resource of types.flatMap((word) => word.split(",")).map((word) => resolveResource(word, served))) {
+    if (!resource.namespaced) throw new CommandError(`Cannot delete all ${resource.plural}: name them`);
+    const { items } = await client.list(resource, { namespace });
+    targets.push(...items.map(({ metadata }) => ({ resource, name: metadata?.name ?? "", namespace })));
+  }
+  if (targets.length === 0) console.error("No resources found");
+  return targets;
 }
 
 /** Parses `type name name` or `type/name type/name`. A type alone is an error, because it would delete all objects. */

@@ -1,3 +1,4 @@
+import { isatty } from "node:tty";
 import type { WebSocket } from "ws";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { execProtocol, runExec, sendResize } from "../client/exec-channel.ts";
@@ -23,8 +24,7 @@ export async function runInPod(
   words: readonly string[],
   options: Pick<ExecOptions, "stdin" | "tty" | "container">,
 ): Promise<number> {
-  // Node leaves isTTY undefined where its types say false.
-  const tty = options.tty === true && Boolean(process.stdin.isTTY);
+  const tty = options.tty === true && isatty(0);
   if (options.tty === true && !tty) console.error("Unable to use a TTY - input is not a terminal");
   const query = new URLSearchParams({ stdout: "true", stderr: String(!tty), stdin: String(options.stdin === true) });
   query.set("tty", String(tty));

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Sandbox, sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
 import { connect, type GlobalOptions } from "../client/connect.ts";
+import { findSandbox } from "../client/find-sandbox.ts";
 import { parseDuration } from "../client/wait-condition.ts";
 import { report, untilResumed } from "./resume.ts";
 import { snapshotSpec, takeSnapshot } from "./snapshot.ts";
@@ -14,11 +15,12 @@ export interface ForkOptions extends GlobalOptions {
 const ttl = "1h";
 
 /** Creates Sandboxes that continue from the state of another one, or from one of its snapshots. */
-export async function fork(source: string, names: readonly string[], options: ForkOptions): Promise<void> {
+export async function fork(named: string, names: readonly string[], options: ForkOptions): Promise<void> {
   const timeoutMs = parseDuration(options.timeout);
   await using connection = await connect(options);
   const { client, namespace } = connection;
-  const original = await client.get(sandboxes, { namespace, name: source });
+  const original = await findSandbox(connection, named);
+  const source = original.metadata.name ?? named;
   const own = options.snapshot === undefined ? `${source}-fork-${randomBytes(4).toString("hex")}` : undefined;
   if (own !== undefined) await takeSnapshot(connection, { name: own, spec: snapshotSpec(source, { ttl }), timeoutMs });
   const snapshot = options.snapshot ?? own ?? "";

@@ -2,6 +2,7 @@ import { activityChange, type Sandbox, type SuspensionStatus, sandboxes, sleepRe
 import { awaitObject } from "../client/await-object.ts";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { displayName } from "../client/discovery.ts";
+import { findSandbox } from "../client/find-sandbox.ts";
 import { podTrouble } from "../client/pod-trouble.ts";
 import { Progress } from "../client/progress.ts";
 import { describeResume, resumeOutcome, shortfallOf } from "../client/sandbox-state.ts";
@@ -17,9 +18,8 @@ export interface ResumeOptions extends GlobalOptions {
 export async function resume(names: readonly string[], options: ResumeOptions): Promise<void> {
   const timeoutMs = parseDuration(options.timeout);
   await using connection = await connect(options);
-  const { client, namespace } = connection;
   const found: Sandbox[] = [];
-  for (const name of names) found.push(await client.get(sandboxes, { namespace, name }));
+  for (const name of names) found.push(await findSandbox(connection, name));
   for (const sandbox of found) await askToResume(connection, sandbox);
   for (const sandbox of found) {
     const name = sandbox.metadata.name ?? "";

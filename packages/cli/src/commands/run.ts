@@ -1,8 +1,8 @@
-import { sandboxes, trackedPodName } from "@agent-sandbox/api";
-import { isReason } from "@agent-sandbox/kube";
-import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
+import { trackedPodName } from "@agent-sandbox/api";
+import { connect, type GlobalOptions } from "../client/connect.ts";
 import { createSandbox, untilReady } from "../client/create-sandbox.ts";
 import type { NewSandboxOptions } from "../client/new-sandbox.ts";
+import { leaseMs, Removal } from "../client/removal.ts";
 import { SignalForwarder } from "../client/signals.ts";
 import { parseDuration } from "../client/wait-condition.ts";
 import { CommandError } from "../command-error.ts";
@@ -15,9 +15,6 @@ export interface RunOptions extends GlobalOptions, NewSandboxOptions {
   readonly tty?: boolean;
   readonly timeout: string;
 }
-
-/** A sandbox of `run --rm` expires this long after this program was killed. */
-const leaseMs = 120_000;
 
 /** Creates a sandbox and runs one command in it. The exit code is that of the command. */
 export async function run(words: readonly string[], options: RunOptions): Promise<void> {
@@ -36,7 +33,10 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   await using removal = new Removal(connection, created.metadata);
   await untilReady(connection, name, { timeoutMs, interrupted: signals.interrupted });
   if (options.rm === true) removal.renewLease();
-  else removal.cancel(`sandbox "${name}" is ready; delete it with: agent-sandbox delete sandbox/${name}`);
+  else {
+    removal.cancel();
+    console.error(`sandbox "${name}" is ready; delete it with: agent-sandbox delete sandbox/${name}`);
+  }
   const pod = { name: trackedPodName(created), isAsleep: false };
   const command = words.length === 0 ? interactiveShell : words;
   const start = (wrapped: readonly string[]): Promise<number> => runInPod(connection, pod, wrapped, options);
@@ -51,50 +51,4 @@ async function untilInterrupted<T>(session: Promise<T>, interrupted: AbortSignal
   const { promise, reject } = Promise.withResolvers<never>();
   interrupted.addEventListener("abort", () => reject(interrupted.reason as Error), { once: true });
   return Promise.race([session, promise]);
-}
-
-/** Deletes the sandbox at the end. */
-class Removal implements AsyncDisposable {
-  readonly #connection: Connection;
-  readonly #name: { readonly name: string; readonly namespace: string };
-  readonly #uid: string;
-  #renewal: NodeJS.Timeout | undefined;
-  #isCancelled = false;
-
-  constructor(connection: Connection, { name = "", uid = "" }: { readonly name?: string; readonly uid?: string }) {
-    this.#connection = connection;
-    this.#name = { name, namespace: connection.namespace };
-    this.#uid = uid;
-  }
-
-  /** Postpones the deletion by the server as long as this program lives. */
-  renewLease(): void {
-    this.#renewal = setInterval(() => void this.#renew().catch(() => undefined), leaseMs / 3);
-  }
-
-  /** The sandbox stays. */
-  cancel(message: string): void {
-    this.#isCancelled = true;
-    console.error(message);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#renewal);
-    if (this.#isCancelled) return;
-    try {
-      await this.#connection.client.delete(sandboxes, this.#name, { preconditions: { uid: this.#uid } });
-    } catch (error) {
-      if (!isReason(error, "NotFound") && !isReason(error, "Conflict")) throw error;
-    }
-  }
-
-  async #renew(): Promise<void> {
-    const shutdownTime = new Date(Date.now() + leaseMs).toISOString().replace(/\.\d+/, "");
-    const body = { spec: { shutdownTime } };
-    await this.#connection.client.patch(sandboxes, this.#name, {
-      type: "merge",
-      body,
-      preconditions: { uid: this.#uid },
-    });
-  }
 }

@@ -3,6 +3,7 @@ import { isReason } from "@agent-sandbox/kube";
 import { awaitObject } from "../client/await-object.ts";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { displayName } from "../client/discovery.ts";
+import { findSandbox } from "../client/find-sandbox.ts";
 import { formatAge, formatBytes } from "../client/format-amounts.ts";
 import { Progress } from "../client/progress.ts";
 import { snapshotOutcome } from "../client/sandbox-state.ts";
@@ -20,12 +21,12 @@ export interface CreateOptions extends GlobalOptions {
   readonly timeout: string;
 }
 
-export async function createSnapshot(sandbox: string, name: string | undefined, options: CreateOptions): Promise<void> {
-  const spec = snapshotSpec(sandbox, options);
+export async function createSnapshot(named: string, name: string | undefined, options: CreateOptions): Promise<void> {
   const timeoutMs = parseDuration(options.timeout);
   await using connection = await connect(options);
   // Otherwise a mistyped name would leave a snapshot that failed.
-  await connection.client.get(sandboxes, { namespace: connection.namespace, name: sandbox });
+  const sandbox = (await findSandbox(connection, named)).metadata.name ?? named;
+  const spec = snapshotSpec(sandbox, options);
   const taken = await takeSnapshot(connection, { name: name ?? snapshotName(sandbox, new Date()), spec, timeoutMs });
   console.log(`${displayName(sandboxSnapshots, taken.metadata.name ?? "")} created (${describeSnapshot(taken)})`);
 }
@@ -141,13 +142,14 @@ export interface RestoreOptions extends GlobalOptions {
  * Rolls a Sandbox back to one of its snapshots: suspends it, and resumes it from the snapshot. A suspension without `restoreFrom` makes
  * the controller forget an earlier rollback to the same snapshot.
  */
-export async function restoreSnapshot(sandbox: string, snapshot: string, options: RestoreOptions): Promise<void> {
+export async function restoreSnapshot(named: string, snapshot: string, options: RestoreOptions): Promise<void> {
   const timeoutMs = parseDuration(options.timeout);
   await using connection = await connect(options);
   const { client, namespace } = connection;
   const outcome = snapshotOutcome(await client.get(sandboxSnapshots, { namespace, name: snapshot }));
   if (outcome.type !== "done") throw new CommandError(`Cannot restore snapshot "${snapshot}": ${outcome.why}`);
-  const before = await client.get(sandboxes, { namespace, name: sandbox });
+  const before = await findSandbox(connection, named);
+  const sandbox = before.metadata.name ?? named;
   if (before.spec.restoreFrom !== undefined) {
     const body = { spec: { restoreFrom: null } };
     await client.patch(sandboxes, { namespace, name: sandbox }, { type: "merge", body });

@@ -2,6 +2,7 @@ import { type Sandbox, type SuspendDepth, type SuspensionStatus, sandboxes } fro
 import { awaitObject } from "../client/await-object.ts";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { displayName } from "../client/discovery.ts";
+import { findSandbox } from "../client/find-sandbox.ts";
 import { Progress } from "../client/progress.ts";
 import { describeSuspension, shortfallOf, suspensionOutcome } from "../client/sandbox-state.ts";
 import { parseDuration } from "../client/wait-condition.ts";
@@ -17,9 +18,11 @@ export async function suspend(names: readonly string[], options: SuspendOptions)
   const timeoutMs = parseDuration(options.timeout);
   const depth = options.depth === undefined ? undefined : parseDepth(options.depth);
   await using connection = await connect(options);
+  const sandboxNames: string[] = [];
+  for (const name of names) sandboxNames.push((await findSandbox(connection, name)).metadata.name ?? name);
   // All are asked first, so that they are saved at the same time.
-  for (const name of names) await askToSuspend(connection, name, depth);
-  for (const name of names) {
+  for (const name of sandboxNames) await askToSuspend(connection, name, depth);
+  for (const name of sandboxNames) {
     const kept = await untilSuspended(connection, name, timeoutMs);
     console.log(`${displayName(sandboxes, name)} suspended${parenthesized(describeSuspension(kept))}`);
     const shortfall = shortfallOf(kept);

@@ -29,6 +29,7 @@ export function declareObjects(program: Command): void {
       appended,
     )
     .option("--ignore-not-found", "succeed if the object does not exist")
+    .option("--all", "delete all objects of the types in the namespace, as in delete sandboxes --all")
     .action(async (words, _options, command) =>
       (await import("../commands/delete.ts")).deleteObjects(words, command.optsWithGlobals()),
     );

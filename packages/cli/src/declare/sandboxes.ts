@@ -51,6 +51,31 @@ Examples:
     );
 }
 
+/** Commands that tell what happened to a sandbox, and start it again. */
+export function declareDiagnosis(program: Command): void {
+  withServer(program.command("describe"))
+    .description("Show what sandboxes are made of, whether they run, why not, and what happened to them")
+    .argument("<sandboxes...>", "names of sandboxes or claims")
+    .action(async (names, _options, command) =>
+      (await import("../commands/describe.ts")).describe(names, command.optsWithGlobals()),
+    );
+
+  withServer(program.command("events"))
+    .description("List the events of a sandbox, its Pod and its claim, the oldest first")
+    .argument("[sandbox]", "default: all events of the namespace")
+    .action(async (sandbox, _options, command) =>
+      (await import("../commands/events.ts")).events(sandbox, command.optsWithGlobals()),
+    );
+
+  withServer(program.command("restart"))
+    .description("Start sandboxes again with their present spec. Files, volumes and the address stay; processes end")
+    .argument("<sandboxes...>")
+    .option(...longestWait)
+    .action(async (names, _options, command) =>
+      (await import("../commands/restart.ts")).restart(names, command.optsWithGlobals()),
+    );
+}
+
 function describeSandbox(command: Command): Command {
   return command
     .option("--image <image>", 'image of the sandbox; "host" has the programs of this machine', "host")
