@@ -7,13 +7,15 @@ import { demand } from "../clients/unavailable.ts";
 
 const source = join(import.meta.dirname, "../../clients/python");
 
-/** The version of the reference's package that ours replaces. */
-export const replacedVersion = "1.0.8";
-
-/** The Python with a published version of the reference's package. */
-export function pythonWithReference(signal: AbortSignal, version: string = replacedVersion): Promise<string> {
+/** The Python with a published version of the reference's package. By default, that which ours replaces. */
+export function pythonWithReference(signal: AbortSignal, version = "1.0.8"): Promise<string> {
   const requirements = join(import.meta.dirname, `python/requirements-${version}.txt`);
   return pythonWith(`reference-${version}`, requirements, signal);
+}
+
+/** The Python with what our package needs. */
+export function pythonWithDependencies(signal?: AbortSignal): Promise<string> {
+  return pythonWith("sdk", join(source, "requirements.txt"), signal);
 }
 
 /** Our Python package, built and installed into a folder of its own. With this folder in PYTHONPATH, it replaces the published one. */
@@ -25,7 +27,7 @@ export class OurPackage implements AsyncDisposable {
   }
 
   static async install(): Promise<OurPackage> {
-    const python = await pythonWith("sdk", join(source, "requirements.txt"));
+    const python = await pythonWithDependencies();
     const folder = mkdtempSync(join(tmpdir(), "our-package-"));
     // The build writes into its sources.
     const copy = join(folder, "sources");

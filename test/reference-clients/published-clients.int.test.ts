@@ -7,7 +7,7 @@ import { runCommand } from "../clients/run-command.ts";
 import { available } from "../clients/unavailable.ts";
 import { buildCommandLine, whyNoBox } from "../e2e/box.ts";
 import { runAgent } from "./agent.ts";
-import { OurPackage, pythonWithReference, replacedVersion } from "./our-package.ts";
+import { OurPackage, pythonWithDependencies, pythonWithReference } from "./our-package.ts";
 import { buildPythonImage } from "./python-image.ts";
 import { ReferenceBox } from "./reference-box.ts";
 
@@ -46,7 +46,8 @@ describe.skipIf(reason !== undefined)("the reference's Python client", () => {
   };
 
   test.concurrent.for(versions)("k8s-agent-sandbox %s", { timeout: firstRunMs }, async (version, context) => {
-    const { problems, count } = await run(version, { folder: published, env: box.environment }, context);
+    const python = pythonWithReference(context.signal, version);
+    const { problems, count } = await run(python, { folder: published, env: box.environment }, context);
     expect(problems).toBe("");
     expect(count).toBeGreaterThan(15);
   });
@@ -54,14 +55,15 @@ describe.skipIf(reason !== undefined)("the reference's Python client", () => {
   test.concurrent("our package in its place", { timeout: firstRunMs }, async (context) => {
     const { AGENT_SANDBOX_DATA_DIR: _, ...env } = await replaced(context);
     const place = { folder: published, env: { ...box.environment, ...env } };
-    const { problems, count } = await run(replacedVersion, place, context);
+    const { problems, count } = await run(pythonWithReference(context.signal), place, context);
     expect(problems).toBe("");
     expect(count).toBeGreaterThan(15);
   });
 
   test.concurrent("what our package does beyond it", { timeout: firstRunMs }, async (context) => {
     const place = { folder: ours, env: { ...box.environment, ...(await replaced(context)) } };
-    const { problems, count } = await run(replacedVersion, place, context);
+    // Without the packages that only the published one needs.
+    const { problems, count } = await run(pythonWithDependencies(context.signal), place, context);
     expect(problems).toBe("");
     expect(count).toBeGreaterThan(30);
   });
@@ -90,13 +92,13 @@ describe.skipIf(reason !== undefined)("the reference's Python client", () => {
   });
 });
 
-/** Runs the tests of a folder with a version of the package, or with what PYTHONPATH has in its place. */
+/** Runs the tests of a folder. What PYTHONPATH has replaces the packages of this Python. */
 async function run(
-  version: string,
+  found: Promise<string>,
   { folder, env }: { readonly folder: string; readonly env: Readonly<Record<string, string>> },
   context: TestContext,
 ): Promise<{ readonly problems: string; readonly count: number }> {
-  const python = await available(pythonWithReference(context.signal, version), context);
+  const python = await available(found, context);
   const { passed, failed, skipped } = await runPytest({ python, folder, env, signal: context.signal });
   const problems = [...failed, ...skipped].map(({ name, text }) => `${name}\n${text}`);
   return { problems: problems.join("\n"), count: passed.length };

@@ -102,8 +102,6 @@ def _telemetry() -> dict[str, Any]:
     """The parts of OpenTelemetry, imported at their first use because that takes longer than the rest of this package."""
     try:
         from opentelemetry import context, trace
-        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter  # type: ignore[import-not-found, unused-ignore] # noqa: F401
-        from opentelemetry.sdk.trace import TracerProvider  # noqa: F401
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
     except ImportError:
         stubs = {"trace": TraceStub, "context": ContextStub, "TraceContextTextMapPropagator": _PropagatorStub}
@@ -119,9 +117,13 @@ def __getattr__(name: str) -> Any:
 
 
 def initialize_tracer(service_name: str) -> None:
-    """Makes spans of this process go to the OTLP exporter. The first call sets the name of the service, for all."""
+    """Makes spans of this process go to the OTLP exporter, unless the program has set a tracer provider itself.
+
+    The first call sets the name of the service, for all.
+    """
     global _provider
-    if not _telemetry()["OPENTELEMETRY_AVAILABLE"]:
+    telemetry = _telemetry()
+    if not telemetry["OPENTELEMETRY_AVAILABLE"]:
         logger.error(_MISSING)
         return
     with _provider_lock:
@@ -130,15 +132,29 @@ def initialize_tracer(service_name: str) -> None:
             if known != service_name:
                 logger.warning("Cannot trace as %r: this process already traces as %r", service_name, known)
             return
-        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-
-        _provider = TracerProvider(resource=Resource(attributes={"service.name": service_name}))
-        _provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        _telemetry()["trace"].set_tracer_provider(_provider)
+        trace = telemetry["trace"]
+        if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+            return
+        try:
+            _provider = _new_provider(service_name)
+        except ImportError:
+            logger.error(_MISSING)
+            return
+        trace.set_tracer_provider(_provider)
         atexit.register(_provider.shutdown)
+
+
+def _new_provider(service_name: str) -> Any:
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import (  # type: ignore[import-not-found, unused-ignore]
+        OTLPSpanExporter,
+    )
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    provider = TracerProvider(resource=Resource(attributes={"service.name": service_name}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return provider
 
 
 def _span_of(instance: Any, suffix: str) -> Any:

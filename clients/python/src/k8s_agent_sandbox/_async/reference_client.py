@@ -128,7 +128,7 @@ class AsyncReferenceClient(AsyncClient, Generic[T]):
             if claim_name is None:
                 await self._roll_back(name, namespace, metadata_of(claim or {}).get("uid"))
             raise
-        return await self._track(name, sandbox_id, namespace)
+        return await self._track(name, sandbox_id, namespace, uid)
 
     async def _create_or_adopt(
         self, name: str, warmpool: str, namespace: str, adopt_existing: bool, **options: Any
@@ -149,7 +149,7 @@ class AsyncReferenceClient(AsyncClient, Generic[T]):
             # The first error matters more.
             logger.error('Cannot delete SandboxClaim "%s" after a failed create: %s', name, error)
 
-    async def _track(self, name: str, sandbox_id: str, namespace: str) -> T:
+    async def _track(self, name: str, sandbox_id: str, namespace: str, claim_uid: str | None = None) -> T:
         """The handle of a sandbox: the one that this client has, if its connection is open, or else a new one."""
         key = (namespace, name)
         async with self._lock:
@@ -157,6 +157,8 @@ class AsyncReferenceClient(AsyncClient, Generic[T]):
             if known is not None and known.is_active and known.sandbox_id == sandbox_id:
                 return known
             handle = self._new_handle(name, sandbox_id, namespace)
+            # A later claim of the same name is not deleted in place of this one.
+            handle._become(SandboxIdentity(sandbox_id, namespace, claim_name=name, claim_uid=claim_uid))
             self._tracked[key] = handle
         if known is not None:
             await known.close_connection()

@@ -15,6 +15,7 @@ from ..models import (
     SandboxGatewayConnectionConfig,
     SandboxInClusterConnectionConfig,
 )
+from ..utils import is_valid_gateway_hostname
 
 if TYPE_CHECKING:
     from .authorize import AsyncAuthorizer
@@ -143,7 +144,7 @@ class AsyncSandboxdInClusterStrategy(AsyncConnectionStrategy):
     async def _find_service(self) -> str:
         if self._service is None and self._get_service_fqdn is not None:
             self._service = await self._get_service_fqdn()
-        if not self._service:
+        if not self._service or not is_valid_gateway_hostname(self._service):
             raise SandboxNoServiceError("The Sandbox has no Service: set spec.service to true in its template")
         return self._service
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from .._aio import Lock
 from .._reference.urls import certificate_of, tls_of, without_user
 from ..models import SandboxConnectionConfig
 from ..utils import merge_headers
@@ -7,6 +8,8 @@ from .http import AsyncHttp, AsyncRequest, AsyncResponse
 from .strategies import AsyncConnectionStrategy
 
 _ROUTING_HEADER = "x-sandbox-"
+#: A sandbox has three ports.
+_KEPT_SERVERS = 8
 
 
 class AsyncStrategyHttp(AsyncHttp):
@@ -17,10 +20,12 @@ class AsyncStrategyHttp(AsyncHttp):
         self._strategy = strategy
         self._config = config
         self._servers: dict[str, AsyncHttp] = {}
+        self._lock = Lock()
 
     async def send(self, request: AsyncRequest) -> AsyncResponse:
         base_url = await self._strategy.connect()
         self.url, authorization = without_user(base_url)
+        url = self.url
         headers = list(request.headers)
         if self._strategy.should_inject_router_headers():
             extra = dict(getattr(self._config, "extra_headers", {}))
@@ -29,19 +34,23 @@ class AsyncStrategyHttp(AsyncHttp):
         else:
             port = next((value for name, value in headers if name.lower() == "x-sandbox-port"), None)
             if port is not None:
-                self.url = self._strategy.url_of(self.url, int(port))
+                url = self._strategy.url_of(url, int(port))
             headers = [pair for pair in headers if not pair[0].lower().startswith(_ROUTING_HEADER)]
-        server = self._server(self.url)
+        server = await self._server(url)
         return await server.send(AsyncRequest(request.method, request.path, headers, request.deadline, request.body))
 
-    def _server(self, url: str) -> AsyncHttp:
-        if url not in self._servers:
-            server = AsyncHttp(url, tls_of(self._config))
-            certificate = certificate_of(self._config)
-            if certificate is not None:
-                server.present(certificate)
-            self._servers[url] = server
-        return self._servers[url]
+    async def _server(self, url: str) -> AsyncHttp:
+        async with self._lock:
+            if url not in self._servers:
+                # A tunnel that is made again has another port.
+                if len(self._servers) >= _KEPT_SERVERS:
+                    await self._servers.pop(next(iter(self._servers))).close()
+                server = AsyncHttp(url, tls_of(self._config))
+                certificate = certificate_of(self._config)
+                if certificate is not None:
+                    server.present(certificate)
+                self._servers[url] = server
+            return self._servers[url]
 
     async def close(self) -> None:
         servers, self._servers = self._servers, {}

@@ -16,6 +16,7 @@ from ..models import (
     SandboxGatewayConnectionConfig,
     SandboxInClusterConnectionConfig,
 )
+from ..utils import is_valid_gateway_hostname
 
 if TYPE_CHECKING:
     from .authorize import Authorizer
@@ -144,7 +145,7 @@ class SandboxdInClusterStrategy(ConnectionStrategy):
     def _find_service(self) -> str:
         if self._service is None and self._get_service_fqdn is not None:
             self._service = self._get_service_fqdn()
-        if not self._service:
+        if not self._service or not is_valid_gateway_hostname(self._service):
             raise SandboxNoServiceError("The Sandbox has no Service: set spec.service to true in its template")
         return self._service
 
