@@ -1,8 +1,10 @@
 import type { Socket } from "node:net";
-import { Readable, Writable } from "node:stream";
+import { PassThrough, Readable, Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { ExecSession } from "@agent-sandbox/kube";
 import { spawn as spawnTerminal } from "@lydell/node-pty";
+import { messageOf } from "../errors.ts";
+import type { SandboxProcess } from "../runtime/oci-runtime.ts";
 import { signalProcess } from "../system/processes.ts";
 import { startProgram } from "../system/start-program.ts";
 
@@ -13,9 +15,10 @@ export interface AttachedCommand {
   readonly stdin: boolean;
 }
 
-/** A running command of the runtime. `kill` ends only the runtime's own process. */
+/** A running command. `kill` ends only the runtime's own process, or the wait for a command that has none. */
 export interface AttachedProcess extends ExecSession {
-  readonly pid: number;
+  /** Absent if the runtime has no process for the command. */
+  readonly pid?: number;
   /** Resolves when the process has ended, even if its output has not been read. */
   readonly ended: Promise<Exit>;
 }
@@ -24,6 +27,10 @@ export type Exit = Awaited<ExecSession["exit"]>;
 
 /** 128 + SIGKILL, as shells report it. */
 const killedCode = 137;
+/** The exit code of runsc for its own errors. */
+export const runtimeError = 128;
+/** The start of the line that runsc prints if the sandbox ends while a command runs in it. */
+export const lostSandbox = "waiting on pid ";
 const endOfTransmission = "\x04";
 
 /** Starts a command with pipes as its streams. */
@@ -42,6 +49,38 @@ export function attachPipes({ program, args, stdin }: AttachedCommand): Attached
     kill: () => {
       signalProcess(started.pid, "SIGKILL");
       for (const stream of [stdout, stderr]) stream.destroy();
+    },
+  };
+}
+
+/**
+ * Follows a command that runs in a sandbox. If the sandbox ends before the command, stderr says so in the words of runsc, which
+ * `explainOutOfMemory` recognises.
+ */
+export function followSandbox({ stdin, stdout, stderr: errors, wait }: SandboxProcess): AttachedProcess {
+  const stopping = new AbortController();
+  const stderr = new PassThrough();
+  const ended = wait(stopping.signal).then(
+    (code) => ({ code }),
+    (error: unknown) => {
+      if (stopping.signal.aborted) return { code: killedCode };
+      stderr.write(`${lostSandbox}: ${messageOf(error)}\n`);
+      return { code: runtimeError };
+    },
+  );
+  errors.pipe(stderr, { end: false });
+  errors.once("close", () => void ended.then(() => stderr.end()));
+  errors.on("error", () => undefined);
+  return {
+    stdin: stdin ?? closedInput(),
+    stdout,
+    stderr,
+    exit: afterOutputs(ended, stdout, stderr),
+    ended,
+    resize: () => undefined,
+    kill: () => {
+      stopping.abort();
+      for (const stream of [stdout, errors, stderr]) stream.destroy();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ExecRequest, type ExecSession, FairShare, KubeError, type PodStreams } from "@agent-sandbox/kube";
 import { messageOf } from "../errors.ts";
@@ -7,10 +7,12 @@ import { containerId, containerPaths, podPaths } from "../layout.ts";
 import { runtimeNamed } from "../pod/machine.ts";
 import { isBeingSaved } from "../pod/plan-save.ts";
 import type { ContainerRecord } from "../pod/record.ts";
+import type { ExecArguments, OciRuntime, SandboxProcess } from "../runtime/oci-runtime.ts";
+import { SandboxRefused } from "../runtime/sandbox-control.ts";
 import { findPod, type StreamOptions } from "../streams/find-container.ts";
 import { hasRunOutOfMemory, makeCgroup, removeCgroup } from "../system/cgroups.ts";
 import { enterCgroupLater } from "../system/enter-cgroup.ts";
-import { attachPipes, attachTerminal } from "./exec-process.ts";
+import { type AttachedProcess, attachPipes, attachTerminal, followSandbox } from "./exec-process.ts";
 import { endSession, type OpenSession, sessionFile } from "./open-session.ts";
 import { explainOutOfMemory } from "./out-of-memory.ts";
 import { startFailure } from "./start-failure.ts";
@@ -23,6 +25,9 @@ interface OwnSession extends ExecSession {
   /** Ends the session. Its client gets an error with the reason. */
   end(reason: string): void;
 }
+
+/** The command could not be started. The message says why. */
+class StartFailure extends Error {}
 
 interface Target {
   readonly uid: string;
@@ -54,23 +59,20 @@ export class Exec implements PodStreams, AsyncDisposable {
       throw new KubeError("TooManyRequests", `Cannot exec into Pod "${name}": ${why}`);
     }
     try {
-      const { session, failure } = await this.#start(request, target).catch((error: unknown) => {
+      const session = await this.#start(request, target).catch((error: unknown) => {
         place[Symbol.dispose]();
         throw error;
       });
       void session.exit.catch(() => undefined).then(() => place[Symbol.dispose]());
-      if (failure === undefined) return session;
-      throw new KubeError("BadRequest", `Cannot run "${request.command[0]}" in Pod "${name}": ${failure}`);
+      return session;
     } catch (error) {
-      if (error instanceof KubeError) throw error;
+      if (error instanceof StartFailure)
+        throw new KubeError("BadRequest", `Cannot run "${request.command[0]}" in Pod "${name}": ${error.message}`);
       throw new KubeError("InternalError", `Cannot exec into Pod "${name}": ${messageOf(error)}`, { cause: error });
     }
   }
 
-  async #start(
-    request: ExecRequest,
-    { uid, container, kept }: Target,
-  ): Promise<{ session: ExecSession; failure: string | undefined }> {
+  async #start(request: ExecRequest, { uid, container, kept }: Target): Promise<ExecSession> {
     const { machine } = this.#options;
     const name = `exec-${randomBytes(8).toString("hex")}`;
     const paths = podPaths(machine.layout, uid);
@@ -81,25 +83,36 @@ export class Exec implements PodStreams, AsyncDisposable {
       cgroup: `${paths.cgroup}/${container}/${name}`,
     };
     const folder = join(paths.execs, name);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await writeFile(join(folder, sessionFile), JSON.stringify(own));
-    await makeCgroup(machine.cgroups, own.cgroup);
-    const command = await runtime.execCommand({
-      id: own.container,
-      bundle: containerPaths(machine.layout, uid, container).bundle,
-      folder,
-      command: request.command,
-      tty: request.tty,
-      cgroup: machine.cgroups.execArgument(name),
-    });
-    const { tty, stdin } = request;
-    const started = (tty ? attachTerminal : attachPipes)({ ...command, stdin });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(join(folder, sessionFile), JSON.stringify(own));
+    const { tty, stdin, command } = request;
+    const bundle = containerPaths(machine.layout, uid, container).bundle;
+    const wanted = { id: own.container, bundle, folder, command, tty, cgroup: machine.cgroups.execArgument(name) };
     const hasRunOut = (): Promise<boolean> => hasRunOutOfMemory(machine.cgroups, `${paths.cgroup}/${container}`);
-    const attached =
+    const explained = (started: AttachedProcess): AttachedProcess =>
       runtime.kind === "runsc" ? explainOutOfMemory(started, { tty, hasRunOutOfMemory: hasRunOut }) : started;
+    const inside = tty ? undefined : await this.#runInside(runtime, { ...wanted, stdin });
+    if (inside !== undefined) return this.#track(explained(followSandbox(inside)), own, { folder, uid });
+    await makeCgroup(machine.cgroups, own.cgroup);
+    const outside = await runtime.execCommand(wanted);
+    const attached = explained((tty ? attachTerminal : attachPipes)({ ...outside, stdin }));
     const session = this.#track(attached, own, { folder, uid });
-    enterCgroupLater(machine.cgroups, machine.layout.helperCgroup, attached.pid);
-    return { session, failure: await startFailure(attached, command.pidFile) };
+    if (attached.pid !== undefined) enterCgroupLater(machine.cgroups, machine.layout.helperCgroup, attached.pid);
+    const failure = await startFailure(attached, outside.pidFile);
+    if (failure !== undefined) throw new StartFailure(failure);
+    return session;
+  }
+
+  async #runInside(
+    runtime: OciRuntime,
+    request: ExecArguments & { readonly stdin: boolean },
+  ): Promise<SandboxProcess | undefined> {
+    try {
+      return await runtime.exec?.(request);
+    } catch (error) {
+      rmSync(request.folder, { recursive: true, force: true });
+      throw error instanceof SandboxRefused ? new StartFailure(error.why) : error;
+    }
   }
 
   /** Ends the sessions of a Pod. */
@@ -131,7 +144,7 @@ export class Exec implements PodStreams, AsyncDisposable {
         await killing;
         // Background processes of the command keep its cgroup, which is then removed with the container.
         await removeCgroup(machine.cgroups, own.cgroup, 0).catch(() => undefined);
-        await rm(folder, { recursive: true, force: true });
+        rmSync(folder, { recursive: true, force: true });
         this.#open.delete(session);
       }
     };

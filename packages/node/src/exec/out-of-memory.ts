@@ -1,13 +1,10 @@
 import { Transform, type TransformCallback } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
-import type { AttachedProcess, Exit } from "./exec-process.ts";
+import { type AttachedProcess, type Exit, lostSandbox, runtimeError } from "./exec-process.ts";
 
-/** The exit code of runsc for its own errors. */
-const runtimeError = 128;
 /** 128 + SIGKILL, as for a container that the kernel kills for its memory. */
 const killedCode = 137;
-/** The start of the line that runsc prints if the sandbox ends while a command runs in it. */
-const lostSandbox = Buffer.from("waiting on pid ");
+const lostLine = Buffer.from(lostSandbox);
 const explanation = "The sandbox ran out of memory and was killed";
 
 /**
@@ -49,7 +46,7 @@ class LastLine extends Transform {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     const start = bytes.lastIndexOf("\n", bytes.length - 2) + 1;
     const line = bytes.subarray(start);
-    const isHeld = line.length < 1024 && line.subarray(0, lostSandbox.length).equals(lostSandbox);
+    const isHeld = line.length < 1024 && line.subarray(0, lostLine.length).equals(lostLine);
     this.#held = isHeld ? line : Buffer.alloc(0);
     done(null, isHeld ? bytes.subarray(0, start) : bytes);
   }

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { addableCapabilities, boundingSet, capabilitiesFor, defaultCapabilities } from "./capabilities.ts";
+import {
+  addableCapabilities,
+  boundingSet,
+  capabilitiesFor,
+  capabilityBits,
+  defaultCapabilities,
+} from "./capabilities.ts";
 
 test.for([
   ["the default", undefined, [...defaultCapabilities]],
@@ -32,4 +38,14 @@ test.for([
 ] as const)("what a process may hand on: %s", ([, status, count, last]) => {
   const names = boundingSet(status);
   expect([names.length, names.at(-1), names.includes("CAP_SYS_RESOURCE")]).toEqual([count, last, false]);
+});
+
+test("bits of capabilities are those that the kernel shows, also above 31", () => {
+  const names = [...defaultCapabilities, "CAP_SYS_ADMIN", "CAP_CHECKPOINT_RESTORE"];
+  const status = `CapBnd:\t${capabilityBits([...names, "CAP_CHOWN"])
+    .toString(16)
+    .padStart(16, "0")}\n`;
+  expect(boundingSet(status).toSorted()).toEqual(names.toSorted());
+  expect(capabilityBits([])).toBe(0);
+  expect(() => capabilityBits(["CAP_NONE"])).toThrow('Cannot use capabilities "CAP_NONE"');
 });

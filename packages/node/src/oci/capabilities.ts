@@ -43,6 +43,14 @@ export function boundingSet(processStatus: string): string[] {
   return allCapabilities.filter((_, bit) => (mask >> BigInt(bit)) & 1n);
 }
 
+/** The bits of capabilities, as the kernel numbers them. Throws for a name that it does not know. */
+export function capabilityBits(names: readonly string[]): number {
+  const bits = new Set(names.map((name) => allCapabilities.indexOf(name)));
+  if (bits.has(-1)) throw new Error(`Cannot use capabilities "${names.join(" ")}": one of them is unknown`);
+  // Not with shifts, which have 32 bits.
+  return [...bits].reduce((sum, bit) => sum + 2 ** bit, 0);
+}
+
 export interface CapabilityChange {
   readonly add?: readonly string[];
   readonly drop?: readonly string[];

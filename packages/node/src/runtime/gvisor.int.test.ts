@@ -94,6 +94,18 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
     ]);
     await expect(exec(["no-such-program"])).rejects.toThrow('Cannot run "no-such-program" in Pod "default/commands"');
 
+    // Without a terminal the node calls the sandbox itself, unless the arguments are too long. With one it starts runsc.
+    const rights = ["grep", "-E", "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp)", "/proc/self/status"];
+    const [inside, outside] = await Promise.all(
+      [false, true].map(async (tty) => text((await exec(rights, tty)).stdout)),
+    );
+    expect(inside).toMatch(/^CapEff:\t[0-9a-f]{16}$/m);
+    expect(outside?.replaceAll("\r", "")).toBe(inside);
+    const long = await exec(["sh", "-c", "echo ${#1}", "sh", "x".repeat(120_000)]);
+    expect(await text(long.stdout)).toBe("120000\n");
+    const killed = await exec(["sh", "-c", "kill -TERM $$"]);
+    expect((await Promise.all([killed.exit, text(killed.stdout), text(killed.stderr)]))[0]).toEqual({ code: 143 });
+
     const wait = 'until [ "$(stty size)" = "40 100" ]; do sleep 0.05; done; read line; echo "$TERM $line"';
     const terminal = await exec(["sh", "-c", wait], true);
     terminal.resize(100, 40);

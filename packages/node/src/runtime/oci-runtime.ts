@@ -45,6 +45,15 @@ export interface ExecCommand extends RuntimeCommand {
   readonly pidFile: string;
 }
 
+/** A program that runs in a sandbox, with our ends of its streams. */
+export interface SandboxProcess {
+  readonly stdin: Socket | undefined;
+  readonly stdout: Socket;
+  readonly stderr: Socket;
+  /** The exit code, or 128 and the number of the signal. Rejects with `SandboxGone` if the sandbox has ended. */
+  wait(signal: AbortSignal): Promise<number>;
+}
+
 /**
  * An OCI runtime, used through its command line. Containers are created by the monitor, which calls the same program. All
  * methods are idempotent: starting a running container, or killing or removing a missing one, is not an error.
@@ -82,7 +91,12 @@ export interface OciRuntime {
   list(): Promise<readonly string[]>;
   /** The command that runs a program in a container with the caller's stdin, stdout and stderr. */
   execCommand(request: ExecArguments): Promise<ExecCommand>;
-  /** Ends a program started with `execCommand`, for runtimes where killing its cgroup does not end it. */
+  /**
+   * Runs a program in a container without a terminal and without a process on the machine. Returns undefined if this one needs
+   * `execCommand`. Throws `SandboxRefused` if the program cannot be started.
+   */
+  exec?(request: ExecArguments & { readonly stdin: boolean }): Promise<SandboxProcess> | undefined;
+  /** Ends a program started with `execCommand` or `exec`, for runtimes where killing its cgroup does not end it. */
   endExec(id: string, folder: string): Promise<void>;
   /** Connects to a port inside the sandbox, for runtimes with their own network stack. */
   dial?(id: string, port: number): Promise<Socket>;

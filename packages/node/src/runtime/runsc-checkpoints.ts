@@ -35,7 +35,7 @@ export function controlSocketOf(id: string): string {
  */
 export function sandboxCalls(root: string): SandboxCalls {
   const paused = new Set<string>();
-  const call = (id: string, method: string, more: Partial<ControlCall> = {}): Promise<void> =>
+  const call = (id: string, method: string, more: Partial<ControlCall> = {}): Promise<unknown> =>
     callSandbox({ socket: join(root, controlSocketOf(id)), method, timeoutMs: callTimeoutMs, ...more });
   const markOf = (id: string): string => join(root, `${id}.paused`);
   const isPaused = async (id: string): Promise<boolean> =>
@@ -79,7 +79,7 @@ const saveOptions = {
   Resume: true,
 };
 
-async function save(folder: string, call: (more: Partial<ControlCall>) => Promise<void>): Promise<void> {
+async function save(folder: string, call: (more: Partial<ControlCall>) => Promise<unknown>): Promise<void> {
   const files: FileHandle[] = [];
   try {
     for (const name of imageFiles) files.push(await open(join(folder, name), "wx+", 0o600));
@@ -96,7 +96,7 @@ const writeBackEveryMs = 5;
  * Lets the disk begin with what the sandbox has written so far, while the sandbox writes the rest. The caller syncs the files when
  * they are complete, and then waits for little. Throws if the disk fails: the kernel reports that only once.
  */
-async function writeBack(files: readonly FileHandle[], writing: Promise<void>): Promise<void> {
+async function writeBack(files: readonly FileHandle[], writing: Promise<unknown>): Promise<void> {
   let isWritten = false;
   const written = writing.catch(() => undefined).then(() => (isWritten = true));
   for (;;) {
@@ -106,7 +106,7 @@ async function writeBack(files: readonly FileHandle[], writing: Promise<void>): 
   }
 }
 
-type Call = (id: string, method: string, more: Partial<ControlCall>) => Promise<void>;
+type Call = (id: string, method: string, more: Partial<ControlCall>) => Promise<unknown>;
 
 const statusBytes = 4096;
 

@@ -1,4 +1,5 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFileSync, writeFileSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { sandboxOomScore } from "../oci/oom-score.ts";
 import type { OciProcess, OciSpec } from "../oci/spec.ts";
@@ -11,6 +12,7 @@ import type { RuntimeProgram } from "./runc.ts";
 import { buildOf, controlSocketOf, sandboxCalls } from "./runsc-checkpoints.ts";
 import { callRuntime, deleteContainer, isGone } from "./runtime-call.ts";
 import { dialSandbox } from "./sandbox-dial.ts";
+import { execInSandbox } from "./sandbox-exec.ts";
 import { descendantsOf, parseProcesses } from "./sandbox-processes.ts";
 
 /**
@@ -121,7 +123,19 @@ export function runscRuntime({ name, program, args, root, unshare, canSave }: Ru
     remove: (id) => deleteContainer(command, id).then(() => calls.forget(id)),
     discard: (id) => removeState(root, id).then(() => calls.forget(id)),
     list: async () => [...new Set((await namesIn(root)).flatMap(idOfState))],
-    execCommand: (request) => execCommand(command, request),
+    execCommand: async (request) => execCommand(command, request),
+    // The protocol belongs to the build of gVisor, as for saves. With an option that changes capabilities, runsc decides.
+    ...(canSave &&
+      !args.some((option) => option.includes("net-raw")) && {
+        exec: (request) =>
+          execInSandbox({
+            root,
+            id: request.id,
+            process: processOf(request),
+            stdin: request.stdin,
+            pidFile: join(request.folder, innerPid),
+          }),
+      }),
     endExec: async (id, folder) => {
       const pid = await readFile(join(folder, innerPid), "utf8").catch(() => "");
       if (!/^\d+$/.test(pid)) return;
@@ -183,15 +197,16 @@ function idOfState(name: string): string[] {
 const innerPid = "inner-pid";
 
 /** Passes a process description: without one, runsc would run the command as root. */
-async function execCommand(
-  { program, args }: RuntimeCommand,
-  { id, bundle, folder, command, tty }: ExecArguments,
-): Promise<ExecCommand> {
-  const spec = JSON.parse(await readFile(join(bundle, "config.json"), "utf8")) as OciSpec;
-  const env = tty ? [...spec.process.env, "TERM=xterm"] : spec.process.env;
-  const inner: OciProcess = { ...spec.process, args: command, terminal: tty, env };
+function execCommand({ program, args }: RuntimeCommand, request: ExecArguments): ExecCommand {
+  const { id, folder } = request;
   const [processFile, pidFile] = [join(folder, "process.json"), join(folder, "pid")];
-  await writeFile(processFile, JSON.stringify(inner), { mode: 0o600 });
+  writeFileSync(processFile, JSON.stringify(processOf(request)), { mode: 0o600 });
   const files = ["--process", processFile, "--pid-file", pidFile, "--internal-pid-file", join(folder, innerPid)];
   return { program, args: [...args, "exec", ...files, id], pidFile };
+}
+
+function processOf({ bundle, command, tty }: ExecArguments): OciProcess {
+  const { process } = JSON.parse(readFileSync(join(bundle, "config.json"), "utf8")) as OciSpec;
+  const env = tty ? [...process.env, "TERM=xterm"] : process.env;
+  return { ...process, args: command, terminal: tty, env };
 }

@@ -30,7 +30,7 @@ async function serve(name: string, answer: (socket: Socket) => void): Promise<vo
   });
 }
 
-const call = (socket: string, timeoutMs = 10_000): Promise<void> =>
+const call = (socket: string, timeoutMs = 10_000): Promise<unknown> =>
   callSandbox({ socket, method: "containerManager.Pause", argument: { deep: true }, timeoutMs });
 
 describe("a call of a sandbox's control server", () => {
@@ -41,10 +41,10 @@ describe("a call of a sandbox's control server", () => {
       socket.on("data", (part) => (request += String(part)));
       socket.once("end", () => {
         requests.push(JSON.parse(request));
-        socket.end('{"success":true,"err":"","result":{}}');
+        socket.end('{"success":true,"err":"","result":{"pid":1}}');
       });
     });
-    await call(join(folder, "one"));
+    expect(await call(join(folder, "one"))).toEqual({ pid: 1 });
     expect(requests).toEqual([{ method: "containerManager.Pause", arg: { deep: true } }]);
   });
 
@@ -69,6 +69,19 @@ describe("a call of a sandbox's control server", () => {
   test("ends when a sandbox does not answer in time", async () => {
     await serve(join(folder, "one"), () => undefined);
     await expect(call(join(folder, "one"), 50)).rejects.toThrow("no answer within 50 ms");
+  });
+
+  test("ends when the caller stops waiting", async () => {
+    await serve(join(folder, "one"), () => undefined);
+    const stopping = new AbortController();
+    const waiting = callSandbox({
+      socket: join(folder, "one"),
+      method: "containerManager.WaitPID",
+      timeoutMs: Number.POSITIVE_INFINITY,
+      signal: stopping.signal,
+    });
+    stopping.abort();
+    await expect(waiting).rejects.toThrow("the wait for its answer was ended");
   });
 
   test("reaches a socket whose path is longer than an address of a socket", async () => {

@@ -13,11 +13,25 @@ export interface ControlCall {
   readonly argument?: object;
   /** Open files for the method. The caller closes them. */
   readonly descriptors?: readonly number[];
+  /** Infinity for a method that waits. */
   readonly timeoutMs: number;
+  /** Ends the wait for the answer. The method may go on. */
+  readonly signal?: AbortSignal;
 }
 
 /** Thrown if the sandbox does not exist, or ended before it answered. */
 export class SandboxGone extends NodeError {}
+
+/** Thrown if the method failed. */
+export class SandboxRefused extends NodeError {
+  /** The sandbox's message alone. */
+  readonly why: string;
+
+  constructor({ method }: ControlCall, why: string) {
+    super("RunContainerError", `Cannot call "${method}" of the sandbox: ${why}`);
+    this.why = why;
+  }
+}
 
 /** The sandbox runs the tenant's code, so its answer may be anything. */
 const answerLimit = 64 * 1024;
@@ -26,17 +40,21 @@ const messageLength = 1024;
 /** ECONNREFUSED: the socket's file outlives a sandbox that was killed. */
 const goneCodes = ["ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE"];
 
-/** Calls a method and waits for its answer. Throws a NodeError with the sandbox's message if the method fails. */
-export async function callSandbox(call: ControlCall): Promise<void> {
-  const { success, err } = parseAnswer(await exchange(call), call);
-  if (success === true) return;
-  throw failure(call, typeof err === "string" && err !== "" ? oneLine(err) : "it gave no reason");
+/** Calls a method and returns its result, which may be anything. Throws `SandboxRefused` if the method fails. */
+export async function callSandbox(call: ControlCall): Promise<unknown> {
+  const { success, err, result } = parseAnswer(await exchange(call), call);
+  if (success === true) return result;
+  throw new SandboxRefused(call, typeof err === "string" && err !== "" ? oneLine(err) : "it gave no reason");
 }
 
 async function exchange(call: ControlCall): Promise<string> {
-  const { method, argument = null, descriptors = [], timeoutMs } = call;
+  const { method, argument = null, descriptors = [], timeoutMs, signal } = call;
+  signal?.throwIfAborted();
   const socket = new Socket({ fd: connect(call, JSON.stringify({ method, arg: argument }), descriptors) });
-  const timer = setTimeout(() => socket.destroy(failure(call, `no answer within ${timeoutMs} ms`)), timeoutMs);
+  const late = (): Socket => socket.destroy(failure(call, `no answer within ${timeoutMs} ms`));
+  const timer = Number.isFinite(timeoutMs) ? setTimeout(late, timeoutMs) : undefined;
+  const abort = (): Socket => socket.destroy(failure(call, "the wait for its answer was ended"));
+  signal?.addEventListener("abort", abort, { once: true });
   try {
     let answer = "";
     for await (const part of socket.setEncoding("utf8")) {
@@ -48,6 +66,7 @@ async function exchange(call: ControlCall): Promise<string> {
     throw hasCode(error, ...goneCodes) ? gone(call) : error;
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
     socket.destroy();
   }
 }
@@ -61,7 +80,13 @@ function connect(call: ControlCall, message: string, descriptors: readonly numbe
   }
 }
 
-function parseAnswer(text: string, call: ControlCall): { readonly success?: unknown; readonly err?: unknown } {
+interface Answer {
+  readonly success?: unknown;
+  readonly err?: unknown;
+  readonly result?: unknown;
+}
+
+function parseAnswer(text: string, call: ControlCall): Answer {
   if (text === "") throw gone(call);
   try {
     const value: unknown = JSON.parse(text);

@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { existsSync, mkdirSync } from "node:fs";
+import { readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasCode, NodeError } from "../errors.ts";
@@ -62,7 +62,7 @@ export async function hasRunOutOfMemory(cgroups: Cgroups, path: string): Promise
 }
 
 export async function makeCgroup(cgroups: Cgroups, path: string): Promise<void> {
-  await mkdir(cgroups.processFolder(path), { recursive: true });
+  mkdirSync(cgroups.processFolder(path), { recursive: true });
 }
 
 /** Kills all processes in a cgroup and below it, and waits until they have ended. The cgroup accepts no new processes afterwards. */
@@ -101,6 +101,8 @@ export async function childCgroups(cgroups: Cgroups, path: string): Promise<stri
 }
 
 async function removeFolder(folder: string, rounds: number): Promise<void> {
+  // In version 1 most trees do not have it.
+  if (!existsSync(folder)) return;
   for (const name of await childFolders(folder)) await removeFolder(join(folder, name), rounds);
   for (let round = 0; ; round++) {
     try {

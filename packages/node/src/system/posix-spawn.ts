@@ -94,7 +94,8 @@ function signalName(number: number): NodeJS.Signals {
   return (found?.[0] ?? "SIGKILL") as NodeJS.Signals;
 }
 
-function socketPair(): { ours: number; theirs: number } {
+/** A pair of connected sockets, which programs do not inherit. The caller closes both. */
+export function socketPair(): { ours: number; theirs: number } {
   const ends = new Int32Array(2);
   if (libraryCalls().socketPair(unixDomain, streamType | closeOnExec, 0, ends) !== 0)
     throw systemError("create a pair of sockets", koffi.errno());

@@ -1,0 +1,107 @@
+import { closeSync, openSync, readdirSync, writeFileSync } from "node:fs";
+import { Socket } from "node:net";
+import { join } from "node:path";
+import { capabilityBits } from "../oci/capabilities.ts";
+import type { OciProcess } from "../oci/spec.ts";
+import { socketPair } from "../system/posix-spawn.ts";
+import type { SandboxProcess } from "./oci-runtime.ts";
+import { controlSocketOf } from "./runsc-checkpoints.ts";
+import { callSandbox } from "./sandbox-control.ts";
+
+export interface SandboxExec {
+  /** The folder with the states and control sockets of runsc. */
+  readonly root: string;
+  /** The container. */
+  readonly id: string;
+  readonly process: OciProcess;
+  readonly stdin: boolean;
+  /** Where the pid inside the sandbox is written, for the end of the program after a crash of this process. */
+  readonly pidFile: string;
+}
+
+/** What fits into the buffer of a Unix socket. */
+const mostBytes = 100_000;
+const startTimeoutMs = 30_000;
+
+/**
+ * Runs a program in a container with a call on the sandbox's control socket, as `runsc exec` does without a terminal. A start of runsc takes
+ * longer than most programs run. Undefined if the arguments are too long for one message.
+ */
+export function execInSandbox(exec: SandboxExec): Promise<SandboxProcess> | undefined {
+  const argument = argumentsOf(exec);
+  return JSON.stringify(argument).length > mostBytes ? undefined : start(exec, argument);
+}
+
+async function start({ root, id, stdin, pidFile }: SandboxExec, argument: object): Promise<SandboxProcess> {
+  const socket = join(root, controlSocketOf(sandboxOf(root, id)));
+  const opened: number[] = [];
+  const pair = (): number => {
+    const { ours, theirs } = socketPair();
+    opened.push(theirs);
+    return ours;
+  };
+  const ours = [stdin ? pair() : undefined, pair(), pair()] as const;
+  if (!stdin) opened.unshift(openSync("/dev/null", "r"));
+  const streams = ours.map((fd, index) =>
+    fd === undefined ? undefined : new Socket({ fd, readable: index > 0, writable: index === 0 }),
+  );
+  try {
+    const call = { socket, method: "containerManager.ExecuteAsync", argument, descriptors: opened };
+    const pid = await callSandbox({ ...call, timeoutMs: startTimeoutMs });
+    if (!Number.isSafeInteger(pid) || Number(pid) <= 0)
+      throw new Error("Cannot run the program: the sandbox gave no pid");
+    writeFileSync(pidFile, String(pid), { mode: 0o600 });
+    const [input, stdout, stderr] = streams as [Socket | undefined, Socket, Socket];
+    // A program may end without reading its input: its exit code decides.
+    input?.on("error", () => undefined);
+    const wait = { socket, method: "containerManager.WaitPID", argument: { PID: pid, CID: id }, timeoutMs: Infinity };
+    return { stdin: input, stdout, stderr, wait: async (signal) => codeOf(await callSandbox({ ...wait, signal })) };
+  } catch (error) {
+    for (const stream of streams) stream?.destroy();
+    throw error;
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
+  }
+}
+
+/** As `runsc exec` makes them of a process description (`control.ExecArgs`). It never gives CAP_NET_RAW, which needs an option of runsc. */
+function argumentsOf({ id, process }: SandboxExec): object {
+  const { args, env, cwd, user, capabilities, noNewPrivileges } = process;
+  const bits = (names: readonly string[] = []): number =>
+    capabilityBits(names.filter((name) => name !== "CAP_NET_RAW"));
+  return {
+    argv: args,
+    envv: env,
+    wd: cwd,
+    KUID: user.uid,
+    KGID: user.gid,
+    ExtraKGIDs: user.additionalGids ?? [],
+    NoNewPrivileges: noNewPrivileges,
+    Capabilities: {
+      BoundingCaps: bits(capabilities?.bounding),
+      EffectiveCaps: bits(capabilities?.effective),
+      PermittedCaps: bits(capabilities?.permitted),
+      InheritableCaps: 0,
+      AmbientCaps: 0,
+    },
+    StdioIsPty: false,
+    SupportTTYs: true,
+    GuestFDs: [0, 1, 2],
+    ContainerID: id,
+  };
+}
+
+/** The sandbox of a container: runsc names its state file after both. */
+function sandboxOf(root: string, id: string): string {
+  const before = `${id}_sandbox:`;
+  const name = readdirSync(root).find((one) => one.startsWith(before) && one.endsWith(".state"));
+  if (name === undefined) throw new Error(`Cannot run the program: container "${id}" does not exist`);
+  return name.slice(before.length, -".state".length);
+}
+
+/** The status of `wait`, as a shell shows it. */
+function codeOf(status: unknown): number {
+  const value = Number(status);
+  const signal = value & 0x7f;
+  return signal === 0 ? (value >> 8) & 0xff : 128 + signal;
+}
