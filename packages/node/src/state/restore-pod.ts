@@ -184,9 +184,15 @@ async function giveUp(
     await moveVolumesOut(machine.layout, pod, machine.suspensions.folderOf(key));
     if (!(error instanceof LostContainer)) await machine.suspensions.disclaim(key, record.uid);
   }
-  const failure = restoreFailure(error);
+  const isDeleted = reference?.type === "snapshot" && (await machine.snapshots.read(reference.uid)) === undefined;
+  const failure = restoreFailure(isDeleted ? deletedMeanwhile(reference.uid) : error);
   await machine.records.write({ ...current, containers: {}, restore: { step: "failed", image: name, ...failure } });
   recordEvent(pod, { type: "Warning", reason: failure.reason, text: failure.message });
+}
+
+/** Whatever failed, it failed because the files were removed. */
+function deletedMeanwhile(uid: string): StateError {
+  return new StateError("SnapshotNotFound", `The snapshot "${uid}" was deleted while the Pod was restored from it`);
 }
 
 function restoreFailure(error: unknown): Pick<StateError, "reason" | "message"> {
