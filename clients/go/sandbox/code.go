@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 )
 
 // CodeError is an exception of code. It is a result, not an error of the call.
@@ -134,37 +133,6 @@ func (s *Sandbox) RunCode(ctx context.Context, code string, options ...CallOptio
 		s.code = nil
 	}
 	return result, err
-}
-
-// WaitForPort waits until a program listens on the port. Default timeout: one minute.
-func (s *Sandbox) WaitForPort(ctx context.Context, port int, options ...CallOption) error {
-	return s.operate(ctx, operation{name: "wait_for_port", limited: true, limitsItself: true}, func(ctx context.Context) error {
-		return s.waitForPort(ctx, port, optionsOf(options).timeout)
-	})
-}
-
-func (s *Sandbox) waitForPort(ctx context.Context, port int, timeout time.Duration) error {
-	if timeout == 0 {
-		timeout = defaultTimeout
-	}
-	doing := fmt.Sprintf("Cannot wait for port %d", port)
-	ctx, cancel := limit(ctx, timeout, doing)
-	defer cancel()
-	for {
-		deadline, _ := ctx.Deadline()
-		wait := min(20*time.Second, max(100*time.Millisecond, time.Until(deadline)-500*time.Millisecond))
-		var state struct {
-			Ready  bool
-			Reason string
-		}
-		call := restCall{doing: doing, method: http.MethodGet, path: fmt.Sprintf("/ports/%d", port), query: url.Values{"wait": {fmt.Sprintf("%.1fs", wait.Seconds())}}}
-		if err := s.json(ctx, call, nil, &state); err != nil || state.Ready {
-			return err
-		}
-		if time.Until(deadline) < 600*time.Millisecond {
-			return failf(TimedOut, "%s: %s", doing, firstOf(state.Reason, "nothing listens there"))
-		}
-	}
 }
 
 // Usage is what a sandbox uses.

@@ -99,6 +99,29 @@ func (c *Commands) Attach(ctx context.Context, id int) (*Process, error) {
 	return c.open(ctx, fmt.Sprintf("Cannot attach to process %d", id), "Attach", map[string]any{"processId": id})
 }
 
+// ProcessInfo describes a process.
+type ProcessInfo struct {
+	ID        int       `json:"processId"`
+	PID       int       `json:"pid"`
+	Command   []string  `json:"command"`
+	Cwd       string    `json:"cwd"`
+	StartedAt time.Time `json:"startedAt"`
+	// Exit is nil while the process runs.
+	Exit *Exit `json:"exit"`
+}
+
+// List returns the running processes, and those of Start that have ended recently.
+func (c *Commands) List(ctx context.Context) ([]ProcessInfo, error) {
+	doing := "Cannot list the processes"
+	ctx, cancel := limit(ctx, defaultTimeout, doing)
+	defer cancel()
+	var found struct{ Processes []ProcessInfo }
+	err := c.operate(ctx, operation{name: "list_processes"}, func(ctx context.Context) error {
+		return c.unary(ctx, attempt{doing: doing, repeatable: true}, "List", map[string]any{}, &found)
+	})
+	return found.Processes, err
+}
+
 func (c *Commands) open(ctx context.Context, doing, method string, message any) (p *Process, err error) {
 	err = c.operate(ctx, operation{name: strings.ToLower(method)}, func(ctx context.Context) error {
 		p, err = c.openStream(ctx, doing, method, message)

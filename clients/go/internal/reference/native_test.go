@@ -1,0 +1,110 @@
+package reference
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-sandbox/agent-sandbox/clients/go/sandbox"
+)
+
+func TestTreesAndWatches(t *testing.T) {
+	t.Parallel()
+	w := theWorld(t)
+	ctx := t.Context()
+	_, box := w.create(t, sandbox.Options{})
+	files := box.Files()
+	watch, err := files.Watch(ctx, ".", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Close()
+	for _, path := range []string{"from/a", "from/b/c"} {
+		if err := files.Write(ctx, path, []byte(path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for {
+		change, err := watch.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if change.Type == "created" && strings.HasSuffix(change.Path, "from") {
+			break
+		}
+	}
+	archive, err := files.ReadArchive(ctx, "from")
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := files.WriteArchive(ctx, "to", bytes.NewReader(content)); err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for entry, err := range files.Tree(ctx, "to") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, entry.Path)
+	}
+	slices.Sort(paths)
+	if len(paths) != 3 || !strings.HasSuffix(paths[0], "to/a") || !strings.HasSuffix(paths[2], "to/b/c") {
+		t.Errorf("got %q", paths)
+	}
+	if _, err := files.ReadArchive(ctx, "../x"); !sandbox.IsReason(err, sandbox.Forbidden) {
+		t.Errorf("got %v", err)
+	}
+	for _, err := range files.Tree(ctx, "nothing") {
+		if !sandbox.IsReason(err, sandbox.NotFound) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestProcessesAndPorts(t *testing.T) {
+	t.Parallel()
+	w := theWorld(t)
+	ctx := t.Context()
+	_, box := w.create(t, sandbox.Options{APIURL: "http://" + w.router, Token: w.token})
+	server, err := box.Commands().StartArgs(ctx, []string{"python3", "-m", "http.server", "8000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	if err := box.WaitForPort(ctx, 8000, sandbox.WithTimeout(30*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	ports, err := box.Ports(ctx)
+	if err != nil || !slices.ContainsFunc(ports, func(each sandbox.OpenPort) bool {
+		return each.Port == 8000 && strings.Contains(each.Command, "python3")
+	}) {
+		t.Errorf("got %+v, %v", ports, err)
+	}
+	processes, err := box.Commands().List(ctx)
+	isServer := func(each sandbox.ProcessInfo) bool {
+		return each.ID == server.ID && each.Exit == nil && slices.Contains(each.Command, "http.server") && !each.StartedAt.IsZero()
+	}
+	if err != nil || !slices.ContainsFunc(processes, isServer) {
+		t.Errorf("got %+v, %v", processes, err)
+	}
+	address, err := box.PortURL(8000)
+	if err != nil || !strings.HasPrefix(address, "http://8000-"+box.SandboxName()+"."+w.namespace+".localhost:") {
+		t.Errorf("got %q, %v", address, err)
+	}
+	login, err := box.LoginURL(ctx, 8000)
+	if err != nil || !strings.Contains(login, box.SandboxName()) || strings.Contains(login, w.token) {
+		t.Errorf("got %q, %v", login, err)
+	}
+	// The identity of a port-forward cannot issue credentials that outlive it.
+	_, tunnelled := w.create(t, sandbox.Options{})
+	if _, err := tunnelled.LoginURL(ctx, 8000); !sandbox.IsReason(err, sandbox.Unauthenticated) && !sandbox.IsReason(err, sandbox.Forbidden) {
+		t.Errorf("got %v", err)
+	}
+}
