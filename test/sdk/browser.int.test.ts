@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildBrowserBundle } from "../../scripts/sdk-package.ts";
 import { Box, buildCommandLine, whyNoBox } from "../e2e/box.ts";
 import { openBrowser } from "../e2e/browser/open-browser.ts";
+import { freePort } from "../free-port.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
@@ -20,6 +21,7 @@ type Sdk = typeof import("@agent-sandbox/sdk");
 declare global {
   var sdk: Sdk;
   var options: ConnectOptions;
+  var print: (text: string) => void;
 }
 
 const importMap = JSON.stringify({ imports: { "@agent-sandbox/sdk": "/sdk.js" } });
@@ -36,6 +38,9 @@ describe.skipIf(reason !== undefined)("the SDK in a browser", { timeout: 120_000
   let router: string;
   let server: string;
   let token: string;
+  let box: Box;
+  /** Starts the box, always at the same addresses. */
+  let up: () => Promise<void>;
 
   beforeAll(async () => {
     buildCommandLine();
@@ -44,9 +49,13 @@ describe.skipIf(reason !== undefined)("the SDK in a browser", { timeout: 120_000
     await buildBrowserBundle(join(folder, "sdk.js"));
     bundle = readFileSync(join(folder, "sdk.js"));
     [allowed, other] = [await serve(), await serve()];
-    const box = stack.use(await Box.make());
-    const { code, stderr } = await box.up("--allow-origin", allowed);
-    if (code !== 0) throw new Error(stderr);
+    box = stack.use(await Box.make());
+    const flags = ["--router-listen", `127.0.0.1:${await freePort()}`, "--allow-origin", allowed];
+    up = async () => {
+      const { code, stderr } = await box.up(...flags);
+      if (code !== 0) throw new Error(stderr);
+    };
+    await up();
     const record = JSON.parse(readFileSync(join(box.dataDir, "box.json"), "utf8")) as {
       url: string;
       routerUrl: string;
@@ -174,6 +183,23 @@ describe.skipIf(reason !== undefined)("the SDK in a browser", { timeout: 120_000
       return { text, names: found.map(({ name }) => name) };
     });
     expect(seen).toEqual({ text: "42", names: ["of-a-page"] });
+  });
+
+  test("continues to read the output of a command after the box was killed", async () => {
+    const page = await pageOf(allowed);
+    const printed: string[] = [];
+    await page.exposeFunction("print", (text: string) => printed.push(text));
+    const result = page.evaluate(async () => {
+      const { commands } = (await sdk.connect(options)).handle("builder");
+      const command = "echo before; while ! test -e restarted; do sleep 0.1; done; echo after";
+      const { stdout } = await commands.run(command, { onStdout: (text) => void print(text) });
+      return stdout;
+    });
+    await expect.poll(() => printed).toEqual(["before\n"]);
+    process.kill(box.pid(), "SIGKILL");
+    await up();
+    await sandbox.files.write("restarted", "");
+    expect(await result).toBe("before\nafter\n");
   });
 
   test("runs the example of the guide", async () => {

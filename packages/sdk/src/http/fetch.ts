@@ -56,7 +56,8 @@ async function isRefusedOrigin(url: string): Promise<boolean> {
       () => true,
       () => false,
     );
-  return (await probe("no-cors")) && !(await probe("cors"));
+  // The last probe makes sure that the server has not stopped in between.
+  return (await probe("no-cors")) && !(await probe("cors")) && probe("no-cors");
 }
 
 function refusedOrigin(url: string): SandboxError {
