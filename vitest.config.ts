@@ -1,11 +1,12 @@
 import { defineConfig } from "vitest/config";
+import { SlowFilesFirst } from "./scripts/slow-files-first.ts";
 
 /**
  * Node imports the sources itself, as `node --conditions=source` does, instead of vite: this takes a fifth less processor time. Tests
  * can therefore not mock modules.
  */
 const native = {
-  // A machine that runs three suites may need longer than the default of one second.
+  // A machine that runs four suites may need longer than the default of one second.
   expect: { poll: { timeout: 20_000 } },
   experimental: { viteModuleRunner: false, nodeLoader: false },
   execArgv: ["--conditions=source", "--disable-warning=ExperimentalWarning"],
@@ -24,6 +25,7 @@ const shared = { isolate: false };
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: SlowFilesFirst },
     projects: [
       {
         test: {
