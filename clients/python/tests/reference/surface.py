@@ -1,4 +1,5 @@
-"""Compares the public names of the reference's package with ours. Ours may have more, but not less.
+"""Compares the reference's package with ours: public names, of which ours may have more but not less, and results of functions
+that need no cluster.
 
     surface.py <Python with the reference's package>
 
@@ -18,9 +19,9 @@ HERE = Path(__file__).parent
 Facts = dict[str, dict[str, Any]]
 
 
-def facts_of(python: str, *flags: str, **environment: str) -> Facts:
-    """What the package of an interpreter offers."""
-    command = [python, HERE / "describe_surface.py", *flags]
+def facts_of(python: str, script: str, *flags: str, **environment: str) -> Facts:
+    """What a script finds out about the package of an interpreter."""
+    command = [python, "-W", "ignore", HERE / script, *flags]
     run = subprocess.run(command, stdout=subprocess.PIPE, check=True, env={**os.environ, **environment})
     found: Facts = json.loads(run.stdout)
     return found
@@ -68,20 +69,31 @@ def new_required_parameters(theirs: Facts, ours: Facts) -> Iterator[tuple[str, s
             yield path, "a parameter without a default"
 
 
+def compare_results(theirs: Facts, ours: Facts) -> Iterator[tuple[str, str]]:
+    for call, expected in theirs.items():
+        if ours[call] != expected:
+            yield call, f"{ours[call]} instead of {expected}"
+
+
 def main() -> int:
-    theirs = facts_of(sys.argv[1], PYTHONPATH="")
-    ours = facts_of(sys.argv[1], "--all", PYTHONPATH=str(HERE.parents[1] / "src"))
+    python, sources = sys.argv[1], str(HERE.parents[1] / "src")
+    theirs = facts_of(python, "describe_surface.py", PYTHONPATH="")
+    ours = facts_of(python, "describe_surface.py", "--all", PYTHONPATH=sources)
+    their_results = facts_of(python, "pure_results.py", PYTHONPATH="")
+    our_results = facts_of(python, "pure_results.py", PYTHONPATH=sources)
     explained: dict[str, str] = json.loads((HERE / "differences.json").read_text())
     used: set[str] = set()
     problems = []
-    for path, problem in compare(theirs, ours):
+    for path, problem in [*compare(theirs, ours), *compare_results(their_results, our_results)]:
         reasons = [prefix for prefix in explained if path == prefix or path.startswith((f"{prefix}.", f"{prefix}("))]
         used.update(reasons)
         if not reasons:
             problems.append(f"{path}: {problem}")
     problems += [f"{path}: explained in differences.json, but there is no difference" for path in explained if path not in used]
     print("\n".join(sorted(problems)))
-    print(f"{len(theirs)} facts compared, {len(explained)} differences explained", file=sys.stderr)
+    print(
+        f"{len(theirs)} facts and {len(their_results)} results compared, {len(explained)} differences explained", file=sys.stderr
+    )
     return 1 if problems else 0
 
 

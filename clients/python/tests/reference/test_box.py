@@ -16,7 +16,7 @@ from k8s_agent_sandbox.exceptions import (
     SandboxNotFoundError,
     SandboxRequestError,
 )
-from k8s_agent_sandbox.models import SandboxLocalTunnelConnectionConfig
+from k8s_agent_sandbox.models import ExecutionResult, SandboxdPodTunnelConnectionConfig, SandboxLocalTunnelConnectionConfig
 from k8s_agent_sandbox.sandbox import Sandbox
 
 NAMESPACE = os.environ.get("SANDBOX_NAMESPACE", "")
@@ -170,6 +170,23 @@ def test_a_cancelled_create_leaves_nothing():
             assert await client.list_all_sandboxes(NAMESPACE, label_selector="test=cancel") == []
 
     asyncio.run(use())
+
+
+def test_the_mode_for_sandboxd_goes_through_the_router_of_a_box(sandbox):
+    client = SandboxClient(SandboxdPodTunnelConnectionConfig())
+    attached = client.get_sandbox(sandbox.claim_name, namespace=NAMESPACE)
+    assert attached.connector.is_sandboxd()
+    assert attached.commands.run("echo one | tr a-z A-Z; exit 3") == ExecutionResult(stdout="ONE\n", exit_code=3)
+    attached.files.write("daemon/a file", b"\x00\xff")
+    assert attached.files.read("daemon/a file") == b"\x00\xff"
+    [entry] = attached.files.list("daemon")
+    assert (entry.name, entry.size, entry.mode) == ("a file", 2, "0644")
+    assert attached.files.exists("daemon") and not attached.files.exists("daemon/nothing")
+    attached.files.delete("daemon", recursive=True)
+    assert not attached.files.exists("daemon")
+    late = attached.commands.run("echo started; sleep 30", command_timeout=1)
+    assert (late.timed_out, late.exit_code) == (True, 124)
+    client.close()
 
 
 PROGRAM_THAT_FORGETS = f"""

@@ -95,14 +95,16 @@ class AsyncSandboxConnector:
                 return AsyncDirectConnectionStrategy(config)
             case SandboxGatewayConnectionConfig():
                 return AsyncGatewayConnectionStrategy(config, helper)
+            case UndecidedConnectionConfig() if helper.place.router_url is not None:
+                return AsyncBoxConnectionStrategy(helper.place.router_url, config.server_port, helper.authorizer)
             case SandboxLocalTunnelConnectionConfig():
-                place = helper.place
-                if isinstance(config, UndecidedConnectionConfig) and place.router_url is not None:
-                    return AsyncBoxConnectionStrategy(place.router_url, config.server_port, helper.authorizer)
-                client = helper.injected_api_client
-                return AsyncLocalTunnelConnectionStrategy(self.id, self.namespace, config, client, place.kubeconfig)
+                client, kubeconfig = helper.injected_api_client, helper.place.kubeconfig
+                return AsyncLocalTunnelConnectionStrategy(self.id, self.namespace, config, client, kubeconfig)
             case SandboxInClusterConnectionConfig():
                 return AsyncInClusterConnectionStrategy(self.id, self.namespace, config, get_pod_ip)
+            case SandboxdPodTunnelConnectionConfig() if helper.place.router_url is not None:
+                # sandboxd of a box needs a credential, which only the router has.
+                return AsyncBoxConnectionStrategy(helper.place.router_url, config.rest_port, helper.authorizer)
             case SandboxdPodTunnelConnectionConfig():
                 client, kubeconfig = helper.injected_api_client, helper.place.kubeconfig
                 return AsyncSandboxdPodTunnelStrategy(self.id, self.namespace, config, get_pod_name, client, kubeconfig)

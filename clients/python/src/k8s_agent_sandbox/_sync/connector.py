@@ -96,14 +96,16 @@ class SandboxConnector:
                 return DirectConnectionStrategy(config)
             case SandboxGatewayConnectionConfig():
                 return GatewayConnectionStrategy(config, helper)
+            case UndecidedConnectionConfig() if helper.place.router_url is not None:
+                return BoxConnectionStrategy(helper.place.router_url, config.server_port, helper.authorizer)
             case SandboxLocalTunnelConnectionConfig():
-                place = helper.place
-                if isinstance(config, UndecidedConnectionConfig) and place.router_url is not None:
-                    return BoxConnectionStrategy(place.router_url, config.server_port, helper.authorizer)
-                client = helper.injected_api_client
-                return LocalTunnelConnectionStrategy(self.id, self.namespace, config, client, place.kubeconfig)
+                client, kubeconfig = helper.injected_api_client, helper.place.kubeconfig
+                return LocalTunnelConnectionStrategy(self.id, self.namespace, config, client, kubeconfig)
             case SandboxInClusterConnectionConfig():
                 return InClusterConnectionStrategy(self.id, self.namespace, config, get_pod_ip)
+            case SandboxdPodTunnelConnectionConfig() if helper.place.router_url is not None:
+                # sandboxd of a box needs a credential, which only the router has.
+                return BoxConnectionStrategy(helper.place.router_url, config.rest_port, helper.authorizer)
             case SandboxdPodTunnelConnectionConfig():
                 client, kubeconfig = helper.injected_api_client, helper.place.kubeconfig
                 return SandboxdPodTunnelStrategy(self.id, self.namespace, config, get_pod_name, client, kubeconfig)
