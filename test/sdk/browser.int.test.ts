@@ -192,7 +192,7 @@ describe.skipIf(reason !== undefined)("the SDK in a browser", { timeout: 120_000
     const result = page.evaluate(async () => {
       const { commands } = (await sdk.connect(options)).handle("builder");
       const command = "echo before; while ! test -e restarted; do sleep 0.1; done; echo after";
-      const { stdout } = await commands.run(command, { onStdout: (text) => void print(text) });
+      const { stdout } = await commands.run(command, { onStdout: print });
       return stdout;
     });
     await expect.poll(() => printed).toEqual(["before\n"]);

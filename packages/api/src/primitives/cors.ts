@@ -1,5 +1,7 @@
 /** What pages of the allowed origins may send and read. */
 export interface CorsRules {
+  /** Pages below these domains belong to sandboxes and cannot be allowed. Default: none. */
+  readonly sandboxDomains?: readonly string[];
   readonly methods: readonly string[];
   /** Request headers, besides those that every page may send. */
   readonly requestHeaders: readonly string[];
@@ -25,7 +27,12 @@ export class Cors {
   readonly #origins: ReadonlySet<string>;
   readonly #rules: CorsRules;
 
+  /** Throws if an origin cannot be allowed. */
   constructor(origins: readonly string[], rules: CorsRules) {
+    for (const origin of origins) {
+      const problem = originProblem(origin, rules.sandboxDomains ?? []);
+      if (problem !== undefined) throw new Error(`Cannot allow an origin: ${problem}`);
+    }
     this.#origins = new Set(origins);
     this.#rules = rules;
   }

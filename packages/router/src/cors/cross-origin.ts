@@ -1,4 +1,4 @@
-import { Cors, type CorsRules, originProblem } from "@agent-sandbox/api";
+import { Cors, type CorsRules } from "@agent-sandbox/api";
 import type { ClientRequest } from "../request/client-request.ts";
 import type { ParsedRequest } from "../request/parse-request.ts";
 import type { AccessRecord } from "../telemetry/access-record.ts";
@@ -33,12 +33,8 @@ export class CrossOrigin {
   readonly #cors: Cors;
 
   /** Throws if an origin is not valid, or is that of a sandbox. */
-  constructor(origins: readonly string[], domains: readonly string[]) {
-    for (const origin of origins) {
-      const problem = originProblem(origin, domains);
-      if (problem !== undefined) throw new Error(`Cannot allow an origin: ${problem}`);
-    }
-    this.#cors = new Cors(origins, rules);
+  constructor(origins: readonly string[], sandboxDomains: readonly string[]) {
+    this.#cors = new Cors(origins, { ...rules, sandboxDomains });
   }
 
   /**
