@@ -25,9 +25,9 @@ from .exceptions import (
 if TYPE_CHECKING:
     from ._async.client import AsyncClient
     from ._async.code import AsyncCodeContext
+    from ._async.connect import connect_async
     from ._async.process import AsyncProcess
     from ._async.sandbox import AsyncSandboxHandle
-    from ._connect import connect, connect_async
     from ._core.results import (
         CodeError,
         CodeResult,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     )
     from ._sync.client import Client
     from ._sync.code import CodeContext
+    from ._sync.connect import connect
     from ._sync.process import Process
     from ._sync.sandbox import SandboxHandle
     from .async_sandbox_client import AsyncSandboxClient
@@ -118,8 +119,8 @@ _EXPORTS = {
     "SandboxClient": ".sandbox_client",
     "SandboxHandle": "._sync.sandbox",
     "SandboxdInClusterConnectionConfig": ".models",
-    "connect": "._connect",
-    "connect_async": "._connect",
+    "connect": "._sync.connect",
+    "connect_async": "._async.connect",
     "get_metrics": ".metrics_utils",
     "print_metrics": ".metrics_utils",
 }

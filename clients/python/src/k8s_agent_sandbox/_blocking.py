@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import socket
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from threading import Lock as Lock
@@ -59,6 +58,8 @@ def traced(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def interrupt(response: httpx.Response) -> None:
     """Wakes the thread that waits for the rest of a response. Closing a socket does not do that on Linux."""
+    import socket
+
     stream = response.extensions.get("network_stream")
     connection = None if stream is None else stream.get_extra_info("socket")
     if connection is not None:

@@ -94,9 +94,24 @@ def test_a_server_that_cannot_be_reached_is_reported_at_the_deadline(sdk: str) -
     with socket.socket() as bound, pytest.raises(SandboxError) as raised:
         bound.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{bound.getsockname()[1]}"
-        with_sandbox(sdk, lambda sandbox: sandbox.files.append("x", "y", timeout=0.3), router=url)
+        with_sandbox(sdk, lambda sandbox: sandbox.files.append("x", "y", timeout=1), router=url)
     # The call had no effect, although it cannot be repeated.
     assert raised.value.reason == "Unreachable"
+
+
+@both
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (lambda sandbox: sandbox.files.remove("x", timeout=0.5), "OutcomeUnknown"),
+        (lambda sandbox: sandbox.files.read("x", timeout=0.5), "Starting"),
+    ],
+    ids=["change", "read"],
+)
+def test_a_change_that_may_have_had_an_effect_is_never_reported_as_one_without(sdk: str, call: Any, reason: str) -> None:
+    with fake_server(in_turn(Drop, refusal("SandboxStarting", 503))) as router, pytest.raises(SandboxError) as raised:
+        with_sandbox(sdk, call, router=router.url)
+    assert raised.value.reason == reason
 
 
 @both

@@ -118,4 +118,4 @@ class AsyncApiServer:
                     raise error
                 refused = credential
 
-        return await retry(attempt, deadline, True)
+        return await retry(attempt, deadline, is_repeatable=True, is_read=method == "GET")

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import json
-import ssl
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._aio import Pieces, Stream, interrupt, pieces_of
 from .._core.deadline import Deadline, SocketTimeouts
@@ -16,6 +14,8 @@ from .._kube.kubeconfig import Tls
 from ..exceptions import SandboxArgumentError, SandboxRequestError
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 #: Each running command has a connection. Further requests wait for one.
@@ -25,8 +25,7 @@ _MAX_CONNECTIONS = 512
 _LARGEST_ERROR_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True)
-class AsyncRequest:
+class AsyncRequest(NamedTuple):
     method: str
     #: Path and query.
     path: str
@@ -108,6 +107,8 @@ class AsyncHttp:
         return self._transport
 
     def _lost(self, error: httpx.TransportError, deadline: Deadline) -> Exception:
+        import ssl
+
         import httpx
 
         if isinstance(error, httpx.TimeoutException) and deadline.is_over:

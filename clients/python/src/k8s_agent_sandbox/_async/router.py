@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .._aio import Pieces
 from .._core.deadline import Deadline
@@ -15,8 +15,7 @@ from .http import AsyncHttp, AsyncRequest, AsyncResponse
 from .retry import retry
 
 
-@dataclass(frozen=True)
-class AsyncRouterCall:
+class AsyncRouterCall(NamedTuple):
     deadline: Deadline
     port: int
     method: str
@@ -24,7 +23,7 @@ class AsyncRouterCall:
     path: str
     is_repeatable: bool
     refuse: Refuse
-    headers: Sequence[tuple[str, str]] = field(default=())
+    headers: Sequence[tuple[str, str]] = ()
     body: bytes | Pieces | None = None
     #: Whether the body of the response is read at once. If it is not complete, the call is repeated.
     is_whole: bool = True
@@ -93,7 +92,9 @@ class AsyncRouter:
                 refused = credential
 
         is_stream = call.body is not None and not isinstance(call.body, bytes)
-        return await retry(attempt, call.deadline, call.is_repeatable and not is_stream)
+        is_read = call.method in ("GET", "HEAD")
+        is_repeatable = call.is_repeatable and not is_stream
+        return await retry(attempt, call.deadline, is_repeatable=is_repeatable, is_read=is_read)
 
 
 def refuse_unknown(refusal: Refusal) -> SandboxError:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .._aio import sleep
 from .._core.deadline import Deadline
 from .._core.readiness import Judge, failure_of
@@ -13,17 +11,19 @@ from .api_server import AsyncApiServer
 _PAUSE = 0.1
 
 
-@dataclass
 class AsyncWait:
     """Watches an object until it is done or has failed."""
 
-    api: AsyncApiServer
-    resource: Resource
-    namespace: str
-    name: str
-    judge: Judge
-    deadline: Deadline
-    why: str = "the server has not reported its state"
+    def __init__(
+        self, api: AsyncApiServer, resource: Resource, namespace: str, name: str, judge: Judge, deadline: Deadline
+    ) -> None:
+        self.api = api
+        self.resource = resource
+        self.namespace = namespace
+        self.name = name
+        self.judge = judge
+        self.deadline = deadline
+        self._why = "the server has not reported its state"
 
     async def until_done(self, start: Object | None = None) -> Object:
         """`start` is the state to start from; without it, the object is read first.
@@ -40,7 +40,7 @@ class AsyncWait:
         except SandboxError as error:
             if error.reason != "TimedOut":
                 raise
-            raise SandboxNotReadyError(f"{error}; last state: {self.why}") from error
+            raise SandboxNotReadyError(f"{error}; last state: {self._why}") from error
 
     async def _watch_from(self, current: Object) -> Object | None:
         """Returns None when the connection ends: the object is then read again."""
@@ -73,5 +73,5 @@ class AsyncWait:
         if verdict.state == "failed":
             raise failure_of(verdict, self.deadline.doing)
         if verdict.state == "waiting":
-            self.why = verdict.message
+            self._why = verdict.message
         return verdict.state == "done"

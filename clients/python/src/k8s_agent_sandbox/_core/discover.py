@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from .._kube.credentials import Credential, Credentials, FixedCredentials
@@ -34,8 +35,7 @@ class ConnectOptions:
     data_dir: str | None = None
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """Where the API server and the router are, and as whom to talk to them."""
 
     server: str

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import uuid
-from dataclasses import dataclass
+import os
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class SandboxIdentity:
+class SandboxIdentity(NamedTuple):
     """What a handle needs to know about its sandbox."""
 
     name: str
@@ -21,8 +20,8 @@ class SandboxIdentity:
 
 def new_request_id() -> str:
     """A new id of a request. Servers run repeated requests with the same id once."""
-    return str(uuid.uuid4())
+    return os.urandom(16).hex()
 
 
 def random_suffix() -> str:
-    return uuid.uuid4().hex[:8]
+    return os.urandom(4).hex()

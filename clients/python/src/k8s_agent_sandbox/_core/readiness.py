@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..exceptions import (
     SandboxClaimFailedError,
@@ -15,8 +14,7 @@ from ..exceptions import (
 from .resources import Object, conditions_of, current_condition, metadata_of, spec_of, status_of
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     state: Literal["done", "failed", "waiting"]
     #: Why it has failed or has to wait.
     message: str = ""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Object = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Resource:
+class Resource(NamedTuple):
     api_version: str
     kind: str
     plural: str

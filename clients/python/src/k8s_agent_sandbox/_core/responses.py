@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..exceptions import (
     ErrorReason,
@@ -17,8 +16,7 @@ from .failures import transient
 from .wire import parse_object
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(NamedTuple):
     """An unsuccessful response."""
 
     status: int

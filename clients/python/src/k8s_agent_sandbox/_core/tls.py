@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 import os
-import ssl
-import tempfile
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from .._kube.credentials import Credential
 from .._kube.kubeconfig import Tls
 from ..exceptions import SandboxRequestError
 
+# Modules for TLS are imported on first use.
+if TYPE_CHECKING:
+    import ssl
+
 
 def ssl_context_of(url: str, tls: Tls | None) -> ssl.SSLContext:
     """Checks certificates against the given authority, else against those of the system."""
+    import ssl
+
     if not url.startswith("https:"):
         # Reading the system's certificates takes 20 ms. This context knows none, so it could not trust anybody.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -31,6 +36,9 @@ def use_certificate(context: ssl.SSLContext, credential: Credential) -> None:
     """Presents a client certificate on new connections."""
     if credential.certificate is None or credential.key is None:
         return
+    import ssl
+    import tempfile
+
     # Python reads certificates from files only.
     descriptor, path = tempfile.mkstemp(prefix="agent-sandbox-")
     try:

@@ -7,15 +7,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from .credentials import Credential, CredentialProblem, Credentials
 
 
-@dataclass(frozen=True)
-class ExecPlugin:
+class ExecPlugin(NamedTuple):
     """An exec plugin of a kubeconfig (``users[].user.exec``)."""
 
     api_version: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from .credentials import (
@@ -15,24 +15,21 @@ from .credentials import (
     TokenFile,
     password_credential,
 )
-from .exec_plugin import ExecCredentials, ExecPlugin
 from .fields import ConfigProblem, Fields
 
 
-@dataclass(frozen=True)
-class Tls:
+class Tls(NamedTuple):
     #: The certificate authority, in PEM. Without it: those of the system.
     ca: str | None = None
     server_name: str | None = None
     is_insecure: bool = False
 
 
-@dataclass(frozen=True)
-class ClusterAccess:
+class ClusterAccess(NamedTuple):
     server: str
     namespace: str = "default"
-    tls: Tls = field(default_factory=Tls)
-    credentials: Credentials = field(default_factory=lambda: FixedCredentials(Credential()))
+    tls: Tls = Tls()
+    credentials: Credentials = FixedCredentials(Credential())
     #: Impersonation. Names may repeat.
     headers: Sequence[tuple[str, str]] = ()
 
@@ -178,7 +175,7 @@ def _credentials_of(user: Fields, server: str, tls: Tls) -> Credentials:
     if plugin is not None:
         if certificate is not None:
             raise user.problem("exec", "is set together with client-certificate: remove one of them")
-        return ExecCredentials(_plugin_of(plugin, server, tls))
+        return _plugin_of(plugin, server, tls)
     own = Credential(certificate=certificate, key=key)
     token_file, token, username = user.path("tokenFile"), user.text("token"), user.text("username")
     if token_file is not None:
@@ -191,21 +188,26 @@ def _credentials_of(user: Fields, server: str, tls: Tls) -> Credentials:
     return FixedCredentials(Credential(authorization, certificate, key))
 
 
-def _plugin_of(plugin: Fields, server: str, tls: Tls) -> ExecPlugin:
+def _plugin_of(plugin: Fields, server: str, tls: Tls) -> Credentials:
+    # Imported on first use: it needs modules that start processes.
+    from .exec_plugin import ExecCredentials, ExecPlugin
+
     version = plugin.text("apiVersion") or ""
     if version not in _EXEC_VERSIONS:
         raise plugin.problem("apiVersion", f'is "{version}", known are {" and ".join(_EXEC_VERSIONS)}')
     if plugin.text("interactiveMode") == "Always":
         raise plugin.problem("interactiveMode", "is Always, but this program cannot prompt")
     command = plugin.require("command")
-    return ExecPlugin(
-        api_version=version,
-        # A name without "/" is looked up in PATH; other paths are relative to the kubeconfig.
-        command=os.path.join(os.path.dirname(plugin.file), command) if "/" in command else command,
-        args=plugin.texts("args"),
-        env={entry.require("name"): entry.text("value") or "" for entry in plugin.children("env")},
-        install_hint=plugin.text("installHint"),
-        cluster=_cluster_info(server, tls) if plugin.flag("provideClusterInfo") else None,
+    return ExecCredentials(
+        ExecPlugin(
+            api_version=version,
+            # A name without "/" is looked up in PATH; other paths are relative to the kubeconfig.
+            command=os.path.join(os.path.dirname(plugin.file), command) if "/" in command else command,
+            args=plugin.texts("args"),
+            env={entry.require("name"): entry.text("value") or "" for entry in plugin.children("env")},
+            install_hint=plugin.text("installHint"),
+            cluster=_cluster_info(server, tls) if plugin.flag("provideClusterInfo") else None,
+        )
     )
 
 

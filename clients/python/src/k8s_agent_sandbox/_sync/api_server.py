@@ -119,4 +119,4 @@ class ApiServer:
                     raise error
                 refused = credential
 
-        return retry(attempt, deadline, True)
+        return retry(attempt, deadline, is_repeatable=True, is_read=method == "GET")

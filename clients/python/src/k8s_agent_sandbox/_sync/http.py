@@ -2,10 +2,8 @@
 from __future__ import annotations
 
 import json
-import ssl
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._blocking import Pieces, Stream, interrupt, pieces_of
 from .._core.deadline import Deadline, SocketTimeouts
@@ -17,6 +15,8 @@ from .._kube.kubeconfig import Tls
 from ..exceptions import SandboxArgumentError, SandboxRequestError
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 #: Each running command has a connection. Further requests wait for one.
@@ -26,8 +26,7 @@ _MAX_CONNECTIONS = 512
 _LARGEST_ERROR_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     method: str
     #: Path and query.
     path: str
@@ -109,6 +108,8 @@ class Http:
         return self._transport
 
     def _lost(self, error: httpx.TransportError, deadline: Deadline) -> Exception:
+        import ssl
+
         import httpx
 
         if isinstance(error, httpx.TimeoutException) and deadline.is_over:

@@ -1,8 +1,6 @@
 # Generated from _async/wait.py by tools/make_sync.py: do not edit.
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .._blocking import sleep
 from .._core.deadline import Deadline
 from .._core.readiness import Judge, failure_of
@@ -14,17 +12,19 @@ from .api_server import ApiServer
 _PAUSE = 0.1
 
 
-@dataclass
 class Wait:
     """Watches an object until it is done or has failed."""
 
-    api: ApiServer
-    resource: Resource
-    namespace: str
-    name: str
-    judge: Judge
-    deadline: Deadline
-    why: str = "the server has not reported its state"
+    def __init__(
+        self, api: ApiServer, resource: Resource, namespace: str, name: str, judge: Judge, deadline: Deadline
+    ) -> None:
+        self.api = api
+        self.resource = resource
+        self.namespace = namespace
+        self.name = name
+        self.judge = judge
+        self.deadline = deadline
+        self._why = "the server has not reported its state"
 
     def until_done(self, start: Object | None = None) -> Object:
         """`start` is the state to start from; without it, the object is read first.
@@ -41,7 +41,7 @@ class Wait:
         except SandboxError as error:
             if error.reason != "TimedOut":
                 raise
-            raise SandboxNotReadyError(f"{error}; last state: {self.why}") from error
+            raise SandboxNotReadyError(f"{error}; last state: {self._why}") from error
 
     def _watch_from(self, current: Object) -> Object | None:
         """Returns None when the connection ends: the object is then read again."""
@@ -74,5 +74,5 @@ class Wait:
         if verdict.state == "failed":
             raise failure_of(verdict, self.deadline.doing)
         if verdict.state == "waiting":
-            self.why = verdict.message
+            self._why = verdict.message
         return verdict.state == "done"

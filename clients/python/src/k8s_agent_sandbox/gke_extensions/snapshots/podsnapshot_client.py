@@ -1,6 +1,5 @@
 """A client whose sandboxes can be saved and restored."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from ..._core.resources import Resource
@@ -11,7 +10,6 @@ from .sandbox_with_snapshot_support import SandboxWithSnapshotSupport
 from .utils import POD_SNAPSHOTS, deadline_of
 
 
-@dataclass(frozen=True)
 class _Discovery(Resource):
     """The list of kinds in an API group."""
 

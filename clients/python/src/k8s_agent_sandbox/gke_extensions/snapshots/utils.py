@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,7 +33,6 @@ _CALL_TIMEOUT = 60.0
 _PAUSE = 0.2
 
 
-@dataclass(frozen=True)
 class _CoreResource(Resource):
     """A kind of the first API group, which has another path."""
 

@@ -1,19 +1,16 @@
+# Generated from _async/connect.py by tools/make_sync.py: do not edit.
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
-from ._async.client import AsyncClient
-from ._async.connection import AsyncConnection
-from ._core.discover import ConnectOptions
-from ._sync.client import Client
-from ._sync.connection import Connection
+from .._core.discover import ConnectOptions, Token
+from .client import Client
+from .connection import Connection
 
 
 def connect(
     *,
     router: str | None = None,
     server: str | None = None,
-    token: str | Callable[[], str] | None = None,
+    token: Token | None = None,
     ca: str | None = None,
     namespace: str | None = None,
     kubeconfig: str | None = None,
@@ -41,31 +38,3 @@ def connect(
     )
     connection.open()
     return Client(connection)
-
-
-async def connect_async(
-    *,
-    router: str | None = None,
-    server: str | None = None,
-    token: str | Callable[[], str] | Callable[[], Awaitable[str]] | None = None,
-    ca: str | None = None,
-    namespace: str | None = None,
-    kubeconfig: str | None = None,
-    context: str | None = None,
-    data_dir: str | None = None,
-) -> AsyncClient:
-    """Like `connect`, for asyncio. The function `token` may be a coroutine."""
-    connection = AsyncConnection(
-        ConnectOptions(
-            router=router,
-            server=server,
-            token=token,
-            ca=ca,
-            namespace=namespace,
-            kubeconfig=kubeconfig,
-            context=context,
-            data_dir=data_dir,
-        )
-    )
-    connection.open()
-    return AsyncClient(connection)
