@@ -156,7 +156,7 @@ bench-node: setup-test ## Pods of the embedded node compared with runc and gViso
 	@$(NODE) bench/node/main.ts
 bench-state: setup-test ## Saved and restored memory compared with gVisor alone (needs root)
 	@$(NODE) bench/state/main.ts
-bench-sdk: setup-test ## The TypeScript SDK compared with local processes and plain HTTP (needs root)
+bench-sdk: setup-test gvisor ## The SDKs compared with the reference's, with local processes and with plain HTTP (needs root)
 	@$(NODE) bench/sdk/main.ts
 
 .PHONY: deploy
