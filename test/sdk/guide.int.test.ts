@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, "../..");
 
 interface Guide {
   readonly page: string;
-  readonly reference?: string;
+  readonly reference: string;
   readonly extension: "ts" | "go" | "python";
   /** The command that runs a file, and its folder. */
   readonly command: readonly string[];
@@ -53,6 +53,7 @@ const guides: readonly Guide[] = [
   },
   {
     page: "python.md",
+    reference: "python.md",
     extension: "python",
     command: pythonCommand,
     folder: pythonPackage,
@@ -76,7 +77,6 @@ function examplesOf({ page, extension }: Guide): string[] {
 
 /** The examples of a reference page end with a comment that has their output. */
 function referenceExamplesOf({ reference, extension }: Guide): { code: string; expected: RegExp }[] {
-  if (reference === undefined) return [];
   const text = readFileSync(join(root, "docs/reference", reference), "utf8");
   const blocks = text.matchAll(new RegExp(`^\`\`\`${extension}\\n(.*?^(?://|#) Output: (.*?))^\`\`\`$`, "gms"));
   return [...blocks].map(([, code = "", output = ""]) => {
@@ -121,7 +121,7 @@ describe.skipIf(reason !== undefined)("the examples of the guides and reference 
     expect(examplesOf(guide)).toHaveLength(guide.printed.length);
   });
 
-  test.each(guides.filter(({ reference }) => reference !== undefined))("$reference has examples", (guide) => {
+  test.each(guides)("$reference has examples", (guide) => {
     expect(referenceExamplesOf(guide).length).toBeGreaterThan(2);
   });
 
