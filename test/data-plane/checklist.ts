@@ -100,7 +100,7 @@ export const checklist = {
     "a child that closes its output",
     "output that is not read",
     "many small files",
-    "a sparse file of ten GiB",
+    "a sparse file of one GiB",
   ],
   naming: [
     "each invalid header has its established error",

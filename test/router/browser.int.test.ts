@@ -62,7 +62,8 @@ afterAll(async () => {
 test("a browser opens WebSockets over its HTTP/2 connection", async () => {
   const page = await browser.newPage({ ignoreHTTPSErrors: true });
   await page.goto(`https://${address}/`);
-  expect(await page.textContent("#echoed")).toBe("1,70000,3000000");
+  // A failure shows how the router answered.
+  expect(await page.textContent("#echoed"), JSON.stringify(requests)).toBe("1,70000,3000000");
   const echoes = () =>
     requests.filter(({ path }) => path === "/echo").map(({ method, status }) => [method, status].join(" "));
   await expect.poll(echoes).toEqual(Array(3).fill("CONNECT 200"));

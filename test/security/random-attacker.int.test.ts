@@ -13,7 +13,7 @@ import { noWorld } from "./why-no-world.ts";
 import { World } from "./world.ts";
 
 const isLong = process.env["SECURITY"] === "long";
-const seconds = Number(process.env["ATTACK_SECONDS"] ?? (isLong ? 600 : 20));
+const seconds = Number(process.env["ATTACK_SECONDS"] ?? (isLong ? 600 : 10));
 const patience = { timeout: (seconds + 180) * 1000 };
 
 /** Runs on a separate box, so that the monitor does not report changes by other files. */

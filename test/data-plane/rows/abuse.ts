@@ -97,15 +97,16 @@ export const abuse: Rows<"abuse"> = {
     await expectWell(world);
   },
 
-  "a sparse file of ten GiB": async (world) => {
+  "a sparse file of one GiB": async (world) => {
     const { expect, subject, box } = world;
-    await subject.shell("truncate -s 10G sparse; printf end >> sparse");
+    // gVisor does not tell where the holes are, so that the copy reads all of it: that takes two seconds for each GiB.
+    await subject.shell("truncate -s 1G sparse; printf end >> sparse");
     const tail = await subject.rest("/files/sparse", { headers: { range: "bytes=-3" } });
     expect([tail.status, tail.text]).toEqual([206, "end"]);
     const to = `copy-${subject.name}`;
     const body = JSON.stringify({ from: "sparse", to });
     expect((await subject.rest("/fs/copy", { method: "POST", body })).status).toBe(204);
-    expect(await subject.shell(`stat -c %s ${to}; tail -c 3 ${to}`)).toBe("10737418243\nend");
+    expect(await subject.shell(`stat -c %s ${to}; tail -c 3 ${to}`)).toBe("1073741827\nend");
     // Measured on the machine, because not every runtime reports allocated blocks.
     const blocks = ["-path", `*/upper/workspace/${to}`, "-printf", "%b"];
     expect(Number(execFileSync("find", [`${box.box.dataDir}/node/kept`, ...blocks]))).toBeLessThan(4096);
