@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from .._aio import sleep
 from .._core.failures import ConnectionLost
 from .._core.identity import SandboxIdentity, new_request_id
-from .._core.responses import Refusal, router_error
+from .._core.responses import Refusal
 from .._reference._async import open_channel
 from .._reference.config import UndecidedConnectionConfig
+from .._reference.failures import refused_request
 from .._reference.idle import IdleTimeout
 from ..exceptions import ErrorReason, SandboxError, SandboxPortForwardError, SandboxRequestError
 from ..models import (
@@ -27,6 +28,7 @@ from ..utils import merge_headers
 from .http import AsyncRequest, AsyncResponse
 from .router import AsyncRouter
 from .strategies import (
+    SANDBOXD_RPC_PORT,
     AsyncBoxConnectionStrategy,
     AsyncConnectionStrategy,
     AsyncDirectConnectionStrategy,
@@ -49,15 +51,6 @@ MAX_RETRIES = 5
 BACKOFF_FACTOR = 0.5
 
 _DEFAULT_TIMEOUT = 60.0
-_REASONS: dict[int, ErrorReason] = {
-    400: "InvalidArgument",
-    401: "Unauthenticated",
-    403: "Forbidden",
-    404: "NotFound",
-    409: "Conflict",
-    413: "LimitExceeded",
-    429: "LimitExceeded",
-}
 
 
 class AsyncSandboxConnector:
@@ -85,6 +78,7 @@ class AsyncSandboxConnector:
         self.router = AsyncRouter(http, getattr(self.strategy, "authorizer", None))
         self._get_pod_ip = get_pod_ip
         self._pod_ip: str | None = None
+        self._speaks_connect: bool | None = None
 
     def _choose(
         self, get_pod_ip: AsyncLookup | None, get_pod_name: AsyncLookup | None, get_service_fqdn: AsyncLookup | None
@@ -132,6 +126,22 @@ class AsyncSandboxConnector:
             raise RuntimeError("Only connections to sandboxd have a gRPC channel")
         await self.connect()
         return open_channel(self.grpc_target or "")
+
+    async def speaks_connect(self) -> bool:
+        """Whether sandboxd can be called over HTTP/1.1. The reference's has only gRPC, and ends such connections."""
+        if not isinstance(self.strategy, (AsyncSandboxdPodTunnelStrategy, AsyncSandboxdInClusterStrategy)):
+            return True
+        if self._speaks_connect is None:
+            deadline = IdleTimeout(_DEFAULT_TIMEOUT, f'Cannot communicate with sandbox "{self.id}"')
+            port = [("x-sandbox-port", str(SANDBOXD_RPC_PORT))]
+            try:
+                await (await self.client.send(AsyncRequest("GET", "/", port, deadline))).close()
+                self._speaks_connect = True
+            except ConnectionLost as lost:
+                self._speaks_connect = not lost.sent
+        else:
+            await self.connect()
+        return self._speaks_connect
 
     async def invalidate_sandboxd_transport(self, channel: Any | None, *, transport_token: object | None = None) -> None:
         """Looks up the addresses of the sandbox again before the next request."""
@@ -215,16 +225,7 @@ class AsyncSandboxConnector:
         if response.status >= 500:
             self._pod_ip = None
             self.strategy.invalidate_pod_ip()
-        refusal = Refusal(response.status, text, response.header("x-sandbox-reason"))
-        known = router_error(refusal, doing)
-        return SandboxRequestError(
-            str(known) if known is not None else f"{doing}: it answered {response.status}: {text[:200]}",
-            status_code=response.status,
-            response=raw,
-            reason=known.reason if known is not None else _REASONS.get(response.status, "Internal"),
-            server_reason=refusal.router_reason,
-            body=text,
-        )
+        return refused_request(Refusal(response.status, text, response.header("x-sandbox-reason")), raw, doing)
 
     async def _encode(self, method: str, endpoint: str, content: dict[str, Any]) -> tuple[str, Any, dict[str, str]]:
         """The path, the body and its headers. A body that is a stream is passed on."""

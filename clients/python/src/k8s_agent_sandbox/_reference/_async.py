@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 from .place import Place
+from .results import grpc_error
 
 R = TypeVar("R")
 
@@ -33,3 +34,15 @@ def open_channel(target: str) -> Any:
     except ImportError:
         raise ImportError("Install the package grpcio to use gRPC channels") from None
     return grpc.aio.insecure_channel(target)
+
+
+async def call_grpc(target: str, method: str, request: bytes, timeout: float) -> bytes:
+    """Sends one message and returns the response. Raises SandboxTimeoutError, or SandboxRequestError with the code of gRPC."""
+    async with open_channel(target) as channel:
+        import grpc
+
+        try:
+            response: bytes = await channel.unary_unary(method)(request, timeout=timeout)
+        except grpc.RpcError as error:
+            raise grpc_error(error, timeout) from error
+    return response

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from ..exceptions import SandboxError
 from .place import Place
+from .results import grpc_error
 
 R = TypeVar("R")
 
@@ -62,3 +63,15 @@ def open_channel(target: str) -> Any:
     except ImportError:
         raise ImportError("Install the package grpcio to use gRPC channels") from None
     return grpc.insecure_channel(target)
+
+
+def call_grpc(target: str, method: str, request: bytes, timeout: float) -> bytes:
+    """Sends one message and returns the response. Raises SandboxTimeoutError, or SandboxRequestError with the code of gRPC."""
+    with open_channel(target) as channel:
+        import grpc
+
+        try:
+            response: bytes = channel.unary_unary(method)(request, timeout=timeout)
+        except grpc.RpcError as error:
+            raise grpc_error(error, timeout) from error
+    return response

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from .._core.results import CommandResult
-from ..exceptions import SandboxError
+from ..exceptions import ErrorReason, SandboxError, SandboxRequestError, SandboxTimeoutError
 from ..models import ExecutionResult, LegacyExecuteRequest
 from ..trace_manager import MockSpan
 
@@ -50,6 +50,15 @@ def execution_result(result: CommandResult) -> ExecutionResult:
         signal=result.signal,
         truncated=result.truncated,
     )
+
+
+def grpc_error(error: Any, timeout: float) -> SandboxError:
+    """The error of a failed gRPC call."""
+    code = error.code().name
+    if code == "DEADLINE_EXCEEDED":
+        return SandboxTimeoutError(f"Cannot run the command: it took longer than {timeout:g} seconds", server_reason=code)
+    reason: ErrorReason = "Unreachable" if code == "UNAVAILABLE" else "Internal"
+    return SandboxRequestError(f"Cannot run the command: {code}: {error.details()}", reason=reason, server_reason=code)
 
 
 def is_without_sandboxd(error: SandboxError) -> bool:

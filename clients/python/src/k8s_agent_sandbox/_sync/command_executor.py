@@ -6,6 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._core.results import CommandResult
+from .._reference._sync import call_grpc
+from .._reference.process_messages import EXECUTE_METHOD, execute_request, execute_result
 from .._reference.results import (
     check_variables,
     executable_of,
@@ -15,7 +18,7 @@ from .._reference.results import (
     legacy_result,
     span_now,
 )
-from ..exceptions import SandboxError
+from ..exceptions import SandboxError, SandboxTimeoutError
 from ..models import ExecutionResult
 from ..trace_manager import trace_span
 from .commands import Commands
@@ -56,13 +59,37 @@ class CommandExecutor(Commands):
             span.set_attribute("sandbox.command.executable", executable_of(command))
         if self.connector.is_sandboxd() or not isinstance(command, str) or env or cwd or options:
             native: dict[str, Any] = {**options, "env": env, "cwd": cwd}
-            result = self._run_sandboxd(command, timeout if command_timeout is None else command_timeout, native)
+            limit = timeout if command_timeout is None else command_timeout
+            if options or self.connector.speaks_connect():
+                result = self._run_sandboxd(command, limit, native)
+            else:
+                result = self._run_grpc(command, limit, env, cwd, reports_timeout=command_timeout is not None)
         else:
             body, seconds = legacy_request(command, timeout, command_timeout)
             response = self.connector.send_request("POST", "execute", json=body, timeout=seconds)
             result = legacy_result(response)
         span.set_attribute("sandbox.exit_code", result.exit_code)
         return result
+
+    def _run_grpc(
+        self,
+        command: str | Sequence[str],
+        timeout: float,
+        env: dict[str, str] | None,
+        cwd: str | None,
+        *,
+        reports_timeout: bool,
+    ) -> ExecutionResult:
+        """For the reference's sandboxd. The call is sent once."""
+        words = ["/bin/sh", "-c", command] if isinstance(command, str) else command
+        request = execute_request(words, env, cwd)
+        try:
+            response = call_grpc(self.connector.grpc_target or "", EXECUTE_METHOD, request, timeout)
+        except SandboxTimeoutError as error:
+            if not reports_timeout:
+                raise
+            return execution_result(CommandResult(stderr=str(error), timed_out=True))
+        return execution_result(execute_result(response))
 
     def _run_sandboxd(self, command: str | Sequence[str], timeout: float, options: dict[str, Any]) -> ExecutionResult:
         try:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from .._blocking import sleep
 from .._core.failures import ConnectionLost
 from .._core.identity import SandboxIdentity, new_request_id
-from .._core.responses import Refusal, router_error
+from .._core.responses import Refusal
 from .._reference._sync import open_channel
 from .._reference.config import UndecidedConnectionConfig
+from .._reference.failures import refused_request
 from .._reference.idle import IdleTimeout
 from ..exceptions import ErrorReason, SandboxError, SandboxPortForwardError, SandboxRequestError
 from ..models import (
@@ -28,6 +29,7 @@ from ..utils import merge_headers
 from .http import Request, Response
 from .router import Router
 from .strategies import (
+    SANDBOXD_RPC_PORT,
     BoxConnectionStrategy,
     ConnectionStrategy,
     DirectConnectionStrategy,
@@ -50,15 +52,6 @@ MAX_RETRIES = 5
 BACKOFF_FACTOR = 0.5
 
 _DEFAULT_TIMEOUT = 60.0
-_REASONS: dict[int, ErrorReason] = {
-    400: "InvalidArgument",
-    401: "Unauthenticated",
-    403: "Forbidden",
-    404: "NotFound",
-    409: "Conflict",
-    413: "LimitExceeded",
-    429: "LimitExceeded",
-}
 
 
 class SandboxConnector:
@@ -86,6 +79,7 @@ class SandboxConnector:
         self.router = Router(http, getattr(self.strategy, "authorizer", None))
         self._get_pod_ip = get_pod_ip
         self._pod_ip: str | None = None
+        self._speaks_connect: bool | None = None
 
     def _choose(
         self, get_pod_ip: Lookup | None, get_pod_name: Lookup | None, get_service_fqdn: Lookup | None
@@ -133,6 +127,22 @@ class SandboxConnector:
             raise RuntimeError("Only connections to sandboxd have a gRPC channel")
         self.connect()
         return open_channel(self.grpc_target or "")
+
+    def speaks_connect(self) -> bool:
+        """Whether sandboxd can be called over HTTP/1.1. The reference's has only gRPC, and ends such connections."""
+        if not isinstance(self.strategy, (SandboxdPodTunnelStrategy, SandboxdInClusterStrategy)):
+            return True
+        if self._speaks_connect is None:
+            deadline = IdleTimeout(_DEFAULT_TIMEOUT, f'Cannot communicate with sandbox "{self.id}"')
+            port = [("x-sandbox-port", str(SANDBOXD_RPC_PORT))]
+            try:
+                (self.client.send(Request("GET", "/", port, deadline))).close()
+                self._speaks_connect = True
+            except ConnectionLost as lost:
+                self._speaks_connect = not lost.sent
+        else:
+            self.connect()
+        return self._speaks_connect
 
     def invalidate_sandboxd_transport(self, channel: Any | None, *, transport_token: object | None = None) -> None:
         """Looks up the addresses of the sandbox again before the next request."""
@@ -216,16 +226,7 @@ class SandboxConnector:
         if response.status >= 500:
             self._pod_ip = None
             self.strategy.invalidate_pod_ip()
-        refusal = Refusal(response.status, text, response.header("x-sandbox-reason"))
-        known = router_error(refusal, doing)
-        return SandboxRequestError(
-            str(known) if known is not None else f"{doing}: it answered {response.status}: {text[:200]}",
-            status_code=response.status,
-            response=raw,
-            reason=known.reason if known is not None else _REASONS.get(response.status, "Internal"),
-            server_reason=refusal.router_reason,
-            body=text,
-        )
+        return refused_request(Refusal(response.status, text, response.header("x-sandbox-reason")), raw, doing)
 
     def _encode(self, method: str, endpoint: str, content: dict[str, Any]) -> tuple[str, Any, dict[str, str]]:
         """The path, the body and its headers. A body that is a stream is passed on."""
