@@ -119,16 +119,21 @@ func (c *Commands) operateRun(ctx context.Context, script string, argv []string,
 	o := optionsOf(options)
 	about := operation{name: "run", limited: true, attributes: []attribute.KeyValue{attribute.String("sandbox.command.executable", executable(script, argv))}}
 	isLegacy := c.reference != nil && c.reference.legacy && argv == nil
-	if isLegacy {
+	router, _, _ := c.route()
+	toPod := router != nil && router.ports != nil
+	if isLegacy || toPod {
 		about.timeout = o.timeout
 	} else {
 		// The sandbox kills the command and returns its output.
 		about.limitsItself = true
 	}
 	err = c.operate(ctx, about, func(ctx context.Context) error {
-		if isLegacy {
+		switch {
+		case isLegacy:
 			result, err = c.legacyRun(ctx, script, o)
-		} else {
+		case toPod:
+			result, err = router.grpcRun(ctx, script, argv, o)
+		default:
 			result, err = c.run(ctx, script, argv, o)
 		}
 		if err == nil {

@@ -22,8 +22,9 @@ type routerClient struct {
 	tracing   *tracing
 	// bare: the requests do not go through a router, so they do not name the sandbox.
 	bare bool
-	// ports of the Pod, if the connections lead to the Pod itself.
+	// ports of the Pod, and a client with HTTP/2, if the connections lead to the Pod itself.
 	ports map[int]int
+	grpc  *http.Client
 }
 
 // target is the sandbox that a request is for. With a UID, a later sandbox of the same name does not get it.

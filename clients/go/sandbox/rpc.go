@@ -97,6 +97,8 @@ func envelope(content []byte) []byte {
 	return append(buffer, content...)
 }
 
+var errMessageTooLarge = errors.New("the sandbox sent a message that is too large")
+
 func readEnvelope(from io.Reader) (flags byte, content []byte, err error) {
 	var head [5]byte
 	if _, err := io.ReadFull(from, head[:]); err != nil {
@@ -104,7 +106,7 @@ func readEnvelope(from io.Reader) (flags byte, content []byte, err error) {
 	}
 	length := binary.BigEndian.Uint32(head[1:])
 	if length > maxMessageBytes {
-		return 0, nil, errors.New("the sandbox sent a message that is too large")
+		return 0, nil, errMessageTooLarge
 	}
 	var message bytes.Buffer
 	if _, err := io.CopyN(&message, from, int64(length)); err != nil {

@@ -59,7 +59,7 @@ func (c *Client) open(ctx context.Context, o Options, namespace string, found *o
 	switch {
 	case o.APIURL != "":
 		opened.strategy, router.bare = directStrategy(o.APIURL), toSandboxd
-	case toSandboxd && found.Spec["runtime"] != "Injected":
+	case toSandboxd && (found.Spec["runtime"] != "Injected" || o.SandboxdRESTPort != restPort || o.SandboxdGRPCPort != rpcPort):
 		router.bare, router.ports = true, map[int]int{restPort: o.SandboxdRESTPort, rpcPort: o.SandboxdGRPCPort}
 		pod := found.podName()
 		opened.strategy = &tunnelStrategy{
@@ -69,7 +69,7 @@ func (c *Client) open(ctx context.Context, o Options, namespace string, found *o
 	case o.GatewayName != "" && !toSandboxd:
 		opened.strategy = &gatewayStrategy{client: c, options: o}
 	default:
-		// The daemon in an injected runtime accepts requests from the router only.
+		// The daemon of an injected runtime accepts requests from the router only. Other ports mean another daemon.
 		opened.strategy = &tunnelStrategy{
 			tunnel: c.routerTunnel(namespace), url: "http://localhost:" + routerPort, timeout: o.PortForwardReadyTimeout, given: o.HTTPTransport,
 			listens: true,
@@ -82,6 +82,7 @@ func (c *Client) open(ctx context.Context, o Options, namespace string, found *o
 	router.url = strings.TrimSuffix(url, "/")
 	if through, ok := opened.strategy.(*tunnelStrategy); ok {
 		transport, opened.ended = through.transport, through.ended
+		router.grpc = httpClient(through.tunnel.http2)
 	}
 	router.client = httpClient(transport)
 	return opened, nil

@@ -23,8 +23,8 @@ const portForward = "portforward.k8s.io"
 // cannot use it.
 type tunnel struct {
 	dial func(context.Context) (httpstream.Connection, error)
-	// transport sends requests through the tunnel.
-	transport *http.Transport
+	// transport sends requests through the tunnel, http2 those of gRPC.
+	transport, http2 *http.Transport
 
 	mu         sync.Mutex
 	connection httpstream.Connection
@@ -34,8 +34,10 @@ type tunnel struct {
 
 // tunnelTo returns a tunnel to the Pod that find names.
 func (a *apiServer) tunnelTo(find func(context.Context) (namespace, pod string, err error)) *tunnel {
-	t := &tunnel{transport: newTransport()}
-	t.transport.DialContext = t.open
+	t := &tunnel{transport: newTransport(), http2: newTransport()}
+	t.transport.DialContext, t.http2.DialContext = t.open, t.open
+	t.http2.Protocols = &http.Protocols{}
+	t.http2.Protocols.SetUnencryptedHTTP2(true)
 	t.dial = func(ctx context.Context) (httpstream.Connection, error) {
 		namespace, pod, err := find(ctx)
 		if err != nil {
@@ -86,6 +88,7 @@ func (t *tunnel) leave() {
 		return
 	}
 	t.transport.CloseIdleConnections()
+	t.http2.CloseIdleConnections()
 	if t.connection != nil {
 		_ = t.connection.Close()
 		t.connection = nil

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -105,6 +106,56 @@ func TestProcessesAndPorts(t *testing.T) {
 	// The identity of a port-forward cannot issue credentials that outlive it.
 	_, tunnelled := w.create(t, sandbox.Options{})
 	if _, err := tunnelled.LoginURL(ctx, 8000); !sandbox.IsReason(err, sandbox.Unauthenticated) && !sandbox.IsReason(err, sandbox.Forbidden) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPodTunnel(t *testing.T) {
+	t.Parallel()
+	w := theWorld(t)
+	ctx := t.Context()
+	_, owner := w.create(t, sandbox.Options{})
+	// A daemon as in a sandbox of the reference: it has no token, and the router does not know it.
+	daemon, err := owner.Commands().StartArgs(ctx, []string{
+		"/opt/agent-sandbox/sandboxd", "run", "--insecure-no-token", "--socket=/tmp/second.sock", "--legacy-port=18888", "--rest-port=18080", "--grpc-port=19090",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer daemon.Close()
+	for _, port := range []int{18080, 19090} {
+		if err := owner.WaitForPort(ctx, port); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := w.client(t, sandbox.Options{Runtime: sandbox.RuntimeSandboxd, SandboxdRESTPort: 18080, SandboxdGRPCPort: 19090})
+	box, err := client.GetSandbox(ctx, owner.ClaimName(), w.namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Disconnect(ctx)
+	if got := run(t, box, "echo $((40 + 2)); printf '\\377' >&2; exit 3"); got.Stdout != "42\n" || got.Stderr != "\ufffd" || got.ExitCode != 3 {
+		t.Errorf("got %+v", got)
+	}
+	if got, err := box.Commands().RunArgs(ctx, []string{"sh", "-c", "echo $A $(pwd)"}, sandbox.WithEnv(map[string]string{"A": "b"})); err != nil || !strings.HasPrefix(got.Stdout, "b /") {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if err := box.Write(ctx, "in/a", []byte("x")); err != nil {
+		t.Error(err)
+	}
+	if err := box.Delete(ctx, "in", true); err != nil {
+		t.Error(err)
+	}
+	if exists, err := box.Exists(ctx, "in"); exists || err != nil {
+		t.Errorf("got %v, %v", exists, err)
+	}
+	if _, err := box.Commands().RunArgs(ctx, []string{"no-such-program"}); !sandbox.IsReason(err, sandbox.NotFound) && !sandbox.IsReason(err, sandbox.InvalidArgument) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := box.Run(ctx, "sleep 4715", sandbox.WithTimeout(time.Second)); !errors.Is(err, sandbox.ErrTimeout) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := box.Run(ctx, "head -c 17000000 /dev/zero"); !errors.Is(err, sandbox.ErrResponseTooLarge) {
 		t.Errorf("got %v", err)
 	}
 }
