@@ -22,6 +22,7 @@ declare global {
   var sdk: Sdk;
   var options: ConnectOptions;
   var print: (text: string) => void;
+  var origin: string;
 }
 
 const importMap = JSON.stringify({ imports: { "@agent-sandbox/sdk": "/sdk.js" } });
@@ -236,5 +237,37 @@ describe.skipIf(reason !== undefined)("the SDK in a browser", { timeout: 120_000
       expect.stringMatching("^TypeError"),
     ]);
     expect(await sandbox.files.exists("refused")).toBe(false);
+  });
+
+  test("a page of a sandbox is refused, on its own host name and below a path, even with a token", async () => {
+    await using _server = await sandbox.commands.start("mkdir -p site; cd site; exec python3 -m http.server 8000");
+    await sandbox.ports.wait(8000, { http: "/" });
+    const page = await browser.newPage();
+    const attempts = async (): Promise<unknown> =>
+      page.evaluate(
+        async (given) => {
+          const headers = { authorization: `Bearer ${given.token}` };
+          const named = { ...headers, "x-sandbox-id": "builder", "x-sandbox-port": "8080" };
+          const outcome = (path: string, init: object): Promise<string> =>
+            fetch(`${given.router}${path}`, init).then(
+              ({ status }) => `read a response with status ${status}`,
+              () => "refused",
+            );
+          const own = [
+            await outcome("/v1/files/", { headers: named }),
+            await outcome("/sandboxes/default/builder/8080/v1/files/", { headers }),
+            await outcome("/healthz", {}),
+          ];
+          return [origin, ...own];
+        },
+        { router, token },
+      );
+    const refused = ["refused", "refused", "refused"];
+    await page.goto(await sandbox.ports.loginUrl(8000));
+    expect(await attempts()).toEqual([new URL(sandbox.ports.url(8000)).origin, ...refused]);
+    await page.setExtraHTTPHeaders({ authorization: `Bearer ${token}` });
+    await page.goto(`${router}/sandboxes/default/builder/8000/`);
+    await page.setExtraHTTPHeaders({});
+    expect(await attempts()).toEqual(["null", ...refused]);
   });
 });
