@@ -6,10 +6,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 )
 
@@ -229,5 +232,44 @@ func TestNoCredentialOfTheAPIServerIsSentToTheRouter(t *testing.T) {
 	})
 	if _, err := box.Run(t.Context(), "true"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestWhereTheAPIServerIsFound(t *testing.T) {
+	if _, err := NewK8sHelper(nil, logr.Discard()); !IsReason(err, InvalidArgument) {
+		t.Errorf("got %v", err)
+	}
+	helper, err := NewK8sHelper(&rest.Config{Host: "https://helper"}, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	for name, text := range map[string]string{
+		"box.json":   `{"routerUrl":"http://router"}`,
+		"kubeconfig": `{"clusters":[{"name":"box","cluster":{"server":"https://box"}}],"contexts":[{"name":"box","context":{"cluster":"box"}}],"current-context":"box"}`,
+		"other":      `{"clusters":[{"name":"other","cluster":{"server":"https://other"}}],"contexts":[{"name":"other","context":{"cluster":"other"}}],"current-context":"other"}`,
+	} {
+		if err := os.WriteFile(filepath.Join(data, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	t.Setenv("AGENT_SANDBOX_DATA_DIR", data)
+	for _, test := range []struct {
+		kubeconfig string
+		options    Options
+		want       string
+	}{
+		{"other", Options{K8sHelper: helper, RestConfig: &rest.Config{Host: "https://config"}}, "https://helper"},
+		{"other", Options{RestConfig: &rest.Config{Host: "https://config"}}, "https://config"},
+		{"other", Options{DataDir: data}, "https://box"},
+		{"other", Options{}, "https://other"},
+		{"missing", Options{}, "https://box"},
+	} {
+		t.Setenv("KUBECONFIG", filepath.Join(data, test.kubeconfig))
+		if config, err := referenceConfig(test.options); err != nil || config.Host != test.want {
+			t.Errorf("got %v, %v instead of %s", config, err, test.want)
+		}
 	}
 }

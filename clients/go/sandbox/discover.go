@@ -30,7 +30,7 @@ func Connect(_ context.Context, options Options) (*Client, error) {
 	if err != nil {
 		return nil, failf(Unreachable, "Cannot load the kubeconfig: %v", err)
 	}
-	options.Namespace = firstOf(options.Namespace, namespace)
+	options.Namespace, options.Quiet = firstOf(options.Namespace, namespace), true
 	client, err := newClient(options, config)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -157,5 +158,73 @@ func TestPodTunnel(t *testing.T) {
 	}
 	if _, err := box.Run(ctx, "head -c 17000000 /dev/zero"); !errors.Is(err, sandbox.ErrResponseTooLarge) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestBothInterfacesOfAClient(t *testing.T) {
+	t.Parallel()
+	w := theWorld(t)
+	ctx := t.Context()
+	ours, err := sandbox.Connect(ctx, sandbox.Options{Router: "http://" + w.router, Kubeconfig: os.Getenv("KUBECONFIG"), Namespace: w.namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, client := range map[string]*sandbox.Client{"Connect": ours, "NewClient": w.client(t, sandbox.Options{Namespace: w.namespace})} {
+		created, err := client.Create(ctx, sandbox.CreateOptions{Pool: w.pool})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A handle of Create runs scripts, one of CreateSandbox words.
+		if got, err := created.Run(ctx, "echo $((1 + 1))"); err != nil || got.Stdout != "2\n" || created.ClaimName() == "" {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+		claimed, err := client.CreateSandbox(ctx, w.pool, w.namespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := claimed.Run(ctx, "echo $((1 + 1))"); err != nil || got.Stdout != "$((1 + 1))\n" {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+		// Close of a handle from Get keeps the sandbox.
+		found, err := client.Get(ctx, created.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := found.Close(ctx); err != nil || found.IsReady() || !created.IsReady() {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if got, err := created.Run(ctx, "echo here"); err != nil || got.Stdout != "here\n" {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+		if err := errors.Join(created.Close(ctx), claimed.Close(ctx)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestSuspendedSandbox(t *testing.T) {
+	t.Parallel()
+	w := theWorld(t)
+	ctx := t.Context()
+	_, box := w.create(t, sandbox.Options{})
+	if err := box.Write(ctx, "kept", []byte("kept")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Suspend(ctx); err != nil {
+		t.Fatal(err)
+	}
+	other, err := w.client(t, sandbox.Options{}).GetSandbox(ctx, box.ClaimName(), w.namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Disconnect(ctx)
+	if _, err := other.Read(ctx, "kept"); !sandbox.IsReason(err, sandbox.Suspended) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := other.Resume(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := box.Read(ctx, "kept"); string(got) != "kept" || err != nil {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
