@@ -67,13 +67,14 @@ type Name = keyof typeof conversations;
 
 describe.skipIf(reason !== undefined)("tools for the Vercel AI SDK", { timeout: 120_000 }, () => {
   const stack = new AsyncDisposableStack();
-  const app = mkdtempSync(join(tmpdir(), "sdk-ai-"));
+  let app: string;
   let sandbox: Sandbox;
   let box: Box;
   /** What each model was told. */
   let told: Record<Name, unknown[]>;
 
   beforeAll(async () => {
+    app = mkdtempSync(join(tmpdir(), "sdk-ai-"));
     stack.defer(() => rmSync(app, { recursive: true }));
     buildCommandLine();
     await buildSdkPackage(join(app, "node_modules/@agent-sandbox/sdk"));

@@ -39,9 +39,10 @@ const runtimes: Readonly<Record<string, () => string[]>> = {
 
 describe.skipIf(reason !== undefined)("the npm package of the SDK", { timeout: 180_000 }, () => {
   let box: Box;
-  const app = mkdtempSync(join(tmpdir(), "sdk-package-"));
+  let app: string;
 
   beforeAll(async () => {
+    app = mkdtempSync(join(tmpdir(), "sdk-package-"));
     buildCommandLine();
     const packed = await buildSdkPackage(join(app, "package"));
     execFileSync("npm", ["pack", "--silent", "--pack-destination", app], { cwd: packed });
