@@ -156,14 +156,19 @@ def test_asyncio_without_settings():
         assert name not in client.list_all_sandboxes(namespace=NAMESPACE)
 
 
-def test_a_cancelled_create_leaves_nothing():
+def test_a_cancelled_create_leaves_nothing(monkeypatch):
     async def use():
         async with AsyncSandboxClient() as client:
-            # A variable starts a new sandbox, so that there is time to cancel.
-            create = client.create_sandbox(POOL, namespace=NAMESPACE, labels={"test": "cancel"}, env={"A": "b"})
-            task = asyncio.ensure_future(create)
-            while not await client.list_all_sandboxes(NAMESPACE, label_selector="test=cancel"):  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+            is_waiting = asyncio.Event()
+
+            async def wait_forever(*_, **__):
+                is_waiting.set()
+                await asyncio.Event().wait()
+
+            monkeypatch.setattr(client.k8s_helper, "wait_for_claim_ready", wait_forever)
+            task = asyncio.ensure_future(client.create_sandbox(POOL, namespace=NAMESPACE, labels={"test": "cancel"}))
+            await is_waiting.wait()
+            assert await client.list_all_sandboxes(NAMESPACE, label_selector="test=cancel") != []
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task

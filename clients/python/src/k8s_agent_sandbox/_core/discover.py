@@ -55,8 +55,7 @@ _DEFAULT_DATA_DIR = "/var/lib/agent-sandbox"
 def discover(options: ConnectOptions) -> Found:
     """Finds the API server and the router: from the options, else the running box, else the kubeconfig or the Pod's account."""
     is_named = any(value is not None for value in (options.kubeconfig, options.context, options.server))
-    data_dir = options.data_dir or os.environ.get("AGENT_SANDBOX_DATA_DIR") or _DEFAULT_DATA_DIR
-    kubeconfig, box_router = (None, None) if is_named else _find_box(data_dir)
+    kubeconfig, box_router = (None, None) if is_named else find_box(options.data_dir)
     router = options.router or os.environ.get("AGENT_SANDBOX_ROUTER_URL") or box_router
     if router is None:
         hint = 'start a box with "agent-sandbox up", or set the option router or AGENT_SANDBOX_ROUTER_URL'
@@ -84,8 +83,9 @@ def _address_of(url: str, option: str) -> str:
     return url.rstrip("/")
 
 
-def _find_box(data_dir: str) -> tuple[str | None, str | None]:
+def find_box(data_dir: str | None = None) -> tuple[str | None, str | None]:
     """The kubeconfig and the router of the box that runs on this machine, if this user may use it."""
+    data_dir = data_dir or os.environ.get("AGENT_SANDBOX_DATA_DIR") or _DEFAULT_DATA_DIR
     try:
         with open(os.path.join(data_dir, "box.json"), encoding="utf-8") as file:
             router = json.load(file)["routerUrl"]

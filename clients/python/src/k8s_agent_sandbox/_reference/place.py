@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._core.discover import find_box
 from .._kube.credentials import Credential, Credentials
 from .._kube.fields import ConfigProblem
 from .._kube.kubeconfig import ClusterAccess, Tls, load_default, load_in_cluster
 from ..exceptions import SandboxError
 
-_DATA_FOLDER = "/var/lib/agent-sandbox"
 _TOKEN_KEYS = ("BearerToken", "authorization")
 
 
@@ -34,34 +33,25 @@ def find_place(api_client: Any = None) -> Place:
     """
     if api_client is not None:
         return Place(_access_of(api_client))
-    box = _find_box()
+    kubeconfig, router_url = find_box()
+    server = None if kubeconfig is None else _server_of(kubeconfig)
     try:
         if os.environ.get("KUBERNETES_SERVICE_HOST"):
             return Place(load_in_cluster())
-        if box is None or os.environ.get("KUBECONFIG"):
+        if server is None or os.environ.get("KUBECONFIG"):
             access = load_default()
-            is_box = box is not None and access.server == load_default(box.kubeconfig).server
-            return Place(access, box.router_url if box is not None and is_box else None)
-        return Place(load_default(box.kubeconfig), box.router_url, box.kubeconfig)
+            return Place(access, router_url if access.server == server else None)
+        return Place(load_default(kubeconfig), router_url, kubeconfig)
     except ConfigProblem as problem:
         raise SandboxError(str(problem), reason="Unreachable") from None
 
 
-@dataclass(frozen=True)
-class _Box:
-    kubeconfig: str
-    router_url: str
-
-
-def _find_box() -> _Box | None:
-    """The box that runs on this machine, if this user may use it."""
-    folder = Path(os.environ.get("AGENT_SANDBOX_DATA_DIR") or _DATA_FOLDER)
+def _server_of(kubeconfig: str) -> str | None:
+    """The API server of a box. None if this user may not read its kubeconfig."""
     try:
-        url = json.loads((folder / "box.json").read_text()).get("routerUrl")
-        (folder / "kubeconfig").read_text()
-    except (OSError, ValueError, AttributeError):
+        return load_default(kubeconfig).server
+    except ConfigProblem:
         return None
-    return _Box(str(folder / "kubeconfig"), url) if isinstance(url, str) else None
 
 
 def _access_of(api_client: Any) -> ClusterAccess:
