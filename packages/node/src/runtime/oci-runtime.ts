@@ -51,7 +51,7 @@ export interface SandboxProcess {
   readonly stdout: Socket;
   readonly stderr: Socket;
   /** The exit code, or 128 and the number of the signal. Rejects with `SandboxGone` if the sandbox has ended. */
-  wait(signal: AbortSignal): Promise<number>;
+  readonly wait: (signal: AbortSignal) => Promise<number>;
 }
 
 /**

@@ -1,11 +1,14 @@
-import { closeSync, existsSync, readSync } from "node:fs";
+import { closeSync, existsSync, readdirSync, readSync } from "node:fs";
 import { type FileHandle, open, readFile, rm, writeFile } from "node:fs/promises";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf } from "../errors.ts";
 import { runCommand } from "../system/run-command.ts";
 import { settleAll } from "../system/settle-all.ts";
 import { openPipe } from "../system/unix-message.ts";
 import type { Checkpoints, RuntimeBuild } from "./oci-runtime.ts";
+import { isGone } from "./runtime-call.ts";
 import { type ControlCall, callSandbox, SandboxGone } from "./sandbox-control.ts";
 
 /** A gigabyte takes about a second to write, and the disk may be busy. */
@@ -13,7 +16,7 @@ const saveTimeoutMs = 10 * 60_000;
 /** A sandbox stands still when the last of its processes has left the kernel of the sandbox. */
 const callTimeoutMs = 30_000;
 
-export interface SandboxCalls extends Pick<Checkpoints, "pause" | "isPaused" | "resume" | "save"> {
+export interface SandboxCalls extends Pick<Checkpoints, "pause" | "isPaused" | "resume" | "save" | "signalAll"> {
   /** Called when a sandbox was removed. */
   readonly forget: (id: string) => Promise<void>;
 }
@@ -21,6 +24,17 @@ export interface SandboxCalls extends Pick<Checkpoints, "pause" | "isPaused" | "
 export function controlSocketOf(id: string): string {
   return `runsc-${id}.sock`;
 }
+
+/** The sandbox of a container: runsc names its state file after both. Undefined if the container does not exist. */
+export function sandboxOf(root: string, id: string): string | undefined {
+  const before = `${id}_sandbox:`;
+  const name = readdirSync(root).find((one) => one.startsWith(before) && one.endsWith(".state"));
+  return name?.slice(before.length, -".state".length);
+}
+
+const signals = { STOP: constants.signals.SIGSTOP, CONT: constants.signals.SIGCONT } as const;
+/** DeliverToAllProcesses of gVisor's `SignalDeliveryMode`. */
+const toAllProcesses = 1;
 
 /**
  * Pauses, continues and saves sandboxes through their control sockets in the folder `root`. gVisor counts pauses, and ends a
@@ -55,6 +69,14 @@ export function sandboxCalls(root: string): SandboxCalls {
     resume: async (id) => {
       if (await isPaused(id).catch(ifGone(false))) await call(id, "containerManager.Resume").catch(ifGone(undefined));
       await forget(id);
+    },
+    signalAll: async (id, signal) => {
+      const sandbox = sandboxOf(root, id);
+      if (sandbox === undefined) return;
+      const argument = { CID: id, Signo: signals[signal], PID: 0, Mode: toAllProcesses };
+      await call(sandbox, "containerManager.Signal", { argument }).catch((error: unknown) => {
+        if (!(error instanceof SandboxGone) && !isGone.test(messageOf(error))) throw error;
+      });
     },
     save: (id, folder) => save(folder, (more) => call(id, "containerManager.Checkpoint", more)),
     forget,

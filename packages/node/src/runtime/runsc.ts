@@ -128,31 +128,13 @@ export function runscRuntime({ name, program, args, root, unshare, canSave }: Ru
     ...(canSave &&
       !args.some((option) => option.includes("net-raw")) && {
         exec: (request) =>
-          execInSandbox({
-            root,
-            id: request.id,
-            process: processOf(request),
-            stdin: request.stdin,
-            pidFile: join(request.folder, innerPid),
-          }),
+          execInSandbox({ ...request, root, process: processOf(request), pidFile: join(request.folder, innerPid) }),
       }),
-    endExec: async (id, folder) => {
-      const pid = await readFile(join(folder, innerPid), "utf8").catch(() => "");
-      if (!/^\d+$/.test(pid)) return;
-      const signal = (one: string, name: string): Promise<void> =>
-        callRuntime(command, ["kill", "--pid", one, id, name], isGone);
-      // A stopped process cannot start another one after the listing.
-      await signal(pid, "SIGSTOP");
-      const { stdout } = await tryCommand(program, [...globalArgs, "ps", id]);
-      for (const one of [pid, ...descendantsOf(Number(pid), parseProcesses(stdout)).map(String)]) {
-        await signal(one, "SIGKILL");
-      }
-    },
+    endExec: (id, folder) => endProgram(command, id, folder),
     dial: (id, port) => dialSandbox(command, { id, port, folder: root }),
     ...(canSave && {
       checkpoints: {
         ...calls,
-        signalAll: (id, signal) => callRuntime(command, ["kill", "--all", id, signal], isGone),
         restoreCommand: (role, folder) =>
           role === "member"
             ? { program: "/bin/sh", args: ["-c", restoreMember, "sh", folder, String(words.length), ...words] }
@@ -203,6 +185,20 @@ function execCommand({ program, args }: RuntimeCommand, request: ExecArguments):
   writeFileSync(processFile, JSON.stringify(processOf(request)), { mode: 0o600 });
   const files = ["--process", processFile, "--pid-file", pidFile, "--internal-pid-file", join(folder, innerPid)];
   return { program, args: [...args, "exec", ...files, id], pidFile };
+}
+
+/** Ends a program that was started by `exec` or `execCommand`, and its descendants. */
+async function endProgram({ program, args }: RuntimeCommand, id: string, folder: string): Promise<void> {
+  const pid = await readFile(join(folder, innerPid), "utf8").catch(() => "");
+  if (!/^\d+$/.test(pid)) return;
+  const signal = (one: string, name: string): Promise<void> =>
+    callRuntime({ program, args }, ["kill", "--pid", one, id, name], isGone);
+  // A stopped process cannot start another one after the listing.
+  await signal(pid, "SIGSTOP");
+  const { stdout } = await tryCommand(program, [...args, "ps", id]);
+  for (const one of [pid, ...descendantsOf(Number(pid), parseProcesses(stdout)).map(String)]) {
+    await signal(one, "SIGKILL");
+  }
 }
 
 function processOf({ bundle, command, tty }: ExecArguments): OciProcess {

@@ -1,11 +1,11 @@
-import { closeSync, openSync, readdirSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { capabilityBits } from "../oci/capabilities.ts";
 import type { OciProcess } from "../oci/spec.ts";
 import { socketPair } from "../system/posix-spawn.ts";
 import type { SandboxProcess } from "./oci-runtime.ts";
-import { controlSocketOf } from "./runsc-checkpoints.ts";
+import { controlSocketOf, sandboxOf } from "./runsc-checkpoints.ts";
 import { callSandbox } from "./sandbox-control.ts";
 
 export interface SandboxExec {
@@ -33,7 +33,9 @@ export function execInSandbox(exec: SandboxExec): Promise<SandboxProcess> | unde
 }
 
 async function start({ root, id, stdin, pidFile }: SandboxExec, argument: object): Promise<SandboxProcess> {
-  const socket = join(root, controlSocketOf(sandboxOf(root, id)));
+  const sandbox = sandboxOf(root, id);
+  if (sandbox === undefined) throw new Error(`Cannot run the program: container "${id}" does not exist`);
+  const socket = join(root, controlSocketOf(sandbox));
   const opened: number[] = [];
   const pair = (): number => {
     const { ours, theirs } = socketPair();
@@ -89,14 +91,6 @@ function argumentsOf({ id, process }: SandboxExec): object {
     GuestFDs: [0, 1, 2],
     ContainerID: id,
   };
-}
-
-/** The sandbox of a container: runsc names its state file after both. */
-function sandboxOf(root: string, id: string): string {
-  const before = `${id}_sandbox:`;
-  const name = readdirSync(root).find((one) => one.startsWith(before) && one.endsWith(".state"));
-  if (name === undefined) throw new Error(`Cannot run the program: container "${id}" does not exist`);
-  return name.slice(before.length, -".state".length);
 }
 
 /** The status of `wait`, as a shell shows it. */
