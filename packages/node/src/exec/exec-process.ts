@@ -60,17 +60,17 @@ export function attachPipes({ program, args, stdin }: AttachedCommand): Attached
 export function followSandbox({ stdin, stdout, stderr: errors, wait }: SandboxProcess): AttachedProcess {
   const stopping = new AbortController();
   const stderr = new PassThrough();
+  let lastLine = "";
   const ended = wait(stopping.signal).then(
     (code) => ({ code }),
     (error: unknown) => {
       if (stopping.signal.aborted) return { code: killedCode };
-      stderr.write(`${lostSandbox}: ${messageOf(error)}\n`);
+      lastLine = `${lostSandbox}of the sandbox: ${messageOf(error)}\n`;
       return { code: runtimeError };
     },
   );
   errors.pipe(stderr, { end: false });
-  errors.once("close", () => void ended.then(() => stderr.end()));
-  errors.on("error", () => undefined);
+  void afterOutputs(ended, errors).then(() => stderr.end(lastLine));
   return {
     stdin: stdin ?? closedInput(),
     stdout,

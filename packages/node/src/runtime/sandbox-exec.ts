@@ -36,34 +36,35 @@ async function start({ root, id, stdin, pidFile }: SandboxExec, argument: object
   const sandbox = sandboxOf(root, id);
   if (sandbox === undefined) throw new Error(`Cannot run the program: container "${id}" does not exist`);
   const socket = join(root, controlSocketOf(sandbox));
-  const opened: number[] = [];
-  const pair = (): number => {
-    const { ours, theirs } = socketPair();
-    opened.push(theirs);
-    return ours;
-  };
-  const ours = [stdin ? pair() : undefined, pair(), pair()] as const;
-  if (!stdin) opened.unshift(openSync("/dev/null", "r"));
-  const streams = ours.map((fd, index) =>
-    fd === undefined ? undefined : new Socket({ fd, readable: index > 0, writable: index === 0 }),
-  );
+  const pairs = [stdin ? socketPair() : undefined, socketPair(), socketPair()] as const;
+  const theirs = pairs.map((pair) => pair?.theirs ?? openSync("/dev/null", "r"));
   try {
-    const call = { socket, method: "containerManager.ExecuteAsync", argument, descriptors: opened };
+    const call = { socket, method: "containerManager.ExecuteAsync", argument, descriptors: theirs };
     const pid = await callSandbox({ ...call, timeoutMs: startTimeoutMs });
     if (!Number.isSafeInteger(pid) || Number(pid) <= 0)
       throw new Error("Cannot run the program: the sandbox gave no pid");
     writeFileSync(pidFile, String(pid), { mode: 0o600 });
-    const [input, stdout, stderr] = streams as [Socket | undefined, Socket, Socket];
-    // A program may end without reading its input: its exit code decides.
-    input?.on("error", () => undefined);
     const wait = { socket, method: "containerManager.WaitPID", argument: { PID: pid, CID: id }, timeoutMs: Infinity };
-    return { stdin: input, stdout, stderr, wait: async (signal) => codeOf(await callSandbox({ ...wait, signal })) };
+    return { ...streamsOf(pairs), wait: async (signal) => codeOf(await callSandbox({ ...wait, signal })) };
   } catch (error) {
-    for (const stream of streams) stream?.destroy();
+    for (const pair of pairs) if (pair !== undefined) closeSync(pair.ours);
     throw error;
   } finally {
-    for (const descriptor of opened) closeSync(descriptor);
+    for (const descriptor of theirs) closeSync(descriptor);
   }
+}
+
+type Pair = ReturnType<typeof socketPair>;
+
+/** Made when the program runs: a stream reads at once, and its end must not come before somebody listens. */
+function streamsOf([input, output, errors]: readonly [Pair | undefined, Pair, Pair]): Omit<SandboxProcess, "wait"> {
+  const stdin = input && new Socket({ fd: input.ours, readable: false, writable: true });
+  // A program may end without reading its input: its exit code decides.
+  stdin?.on("error", () => undefined);
+  const [stdout, stderr] = [output, errors].map(
+    ({ ours }) => new Socket({ fd: ours, readable: true, writable: false }),
+  );
+  return { stdin, stdout: stdout as Socket, stderr: stderr as Socket };
 }
 
 /** As `runsc exec` makes them of a process description (`control.ExecArgs`). It never gives CAP_NET_RAW, which needs an option of runsc. */
