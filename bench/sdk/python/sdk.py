@@ -4,34 +4,18 @@ import asyncio
 import sys
 import time
 
-from orders import milliseconds_since, require, serve, timed
+from orders import Bench, milliseconds_since
 
 from k8s_agent_sandbox import connect, connect_async
 
 _, data_dir, pool = sys.argv
 client = connect(data_dir=data_dir)
-opened = None
-
-
-def first():
-    started = time.perf_counter()
-    sandbox = client.create(pool=pool)
-    ready_ms = milliseconds_since(started)
-    stdout = sandbox.commands.run("echo ready").stdout
-    ms = milliseconds_since(started)
-    require(stdout == "ready\n", stdout)
-    sandbox.delete()
-    return {"ms": ms, "ready_ms": ready_ms}
-
-
-def open_sandbox(sandbox):
-    global opened
-    opened = client.get(sandbox)
-    return {"ms": 0}
-
-
-def execute():
-    return timed(lambda: opened.commands.run(["true"]))
+bench = Bench(
+    create=lambda: client.create(pool=pool),
+    attach=client.get,
+    delete=lambda sandbox: sandbox.delete(),
+    true=["true"],
+)
 
 
 def parallel(count):
@@ -46,7 +30,7 @@ def parallel(count):
 
     async def run_all():
         async with await connect_async(data_dir=data_dir) as asynchronous:
-            sandbox = await asynchronous.get(opened.name)
+            sandbox = await asynchronous.get(bench.opened.name)
             started = time.perf_counter()
             succeeded = await asyncio.gather(*(run(sandbox, number) for number in range(count)))
             return {"ms": milliseconds_since(started), "failures": succeeded.count(False)}
@@ -54,17 +38,4 @@ def parallel(count):
     return asyncio.run(run_all())
 
 
-def write(path, bytes):
-    content = b"agent-sandbox\x00\xff\n" * (bytes // 16)
-    return timed(lambda: opened.files.write(path, content))
-
-
-def read(path, bytes):
-    def work():
-        size = len(opened.files.read(path))
-        require(size == bytes, size)
-
-    return timed(work)
-
-
-serve({"first": first, "open": open_sandbox, "exec": execute, "parallel": parallel, "write": write, "read": read})
+bench.serve(parallel=parallel)
