@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._aio import Pieces, Stream, interrupt, pieces_of
@@ -12,14 +12,12 @@ from .._core.tracing import trace_headers
 from .._kube.credentials import Credential
 from .._kube.kubeconfig import Tls
 from ..exceptions import SandboxArgumentError, SandboxRequestError
+from .pools import POOL_SIZE, AsyncPools
 
 if TYPE_CHECKING:
     import ssl
 
     import httpx
-
-#: Each running command has a connection. Further requests wait for one.
-_MAX_CONNECTIONS = 512
 
 #: Errors are short. A server that sends more is not trusted to stop.
 _LARGEST_ERROR_BYTES = 64 * 1024
@@ -43,7 +41,7 @@ class AsyncHttp:
         self.url = url
         self._tls = tls
         self._idle_seconds = idle_seconds
-        self._transport: httpx.AsyncHTTPTransport | None = None
+        self._pools = AsyncPools(self._make_transport)
         self._context: ssl.SSLContext | None = None
         self._presented: str | None = None
 
@@ -53,7 +51,6 @@ class AsyncHttp:
         import httpx
 
         request.deadline.check()
-        transport = self._open()
         content = request.body
         if content is not None and not isinstance(content, bytes):
             content = pieces_of(content)
@@ -64,47 +61,44 @@ class AsyncHttp:
         outgoing = httpx.Request(
             request.method, f"{self.url}{request.path}", headers=headers, content=content, extensions=extensions
         )
+        pool = self._pools.take()
+        response: httpx.Response | None = None
         try:
-            response = await transport.handle_async_request(outgoing)
+            response = await pool.transport.handle_async_request(outgoing)
         except httpx.LocalProtocolError:
             # Its message contains the header.
             raise SandboxArgumentError(f"{request.deadline.doing}: a header of the request is not valid") from None
         except httpx.TransportError as error:
             raise self._lost(error, request.deadline) from error
-        if 300 <= response.status_code < 400:
-            await response.aclose()
-            text = f"{request.deadline.doing}: the server answered {response.status_code}, which is a redirect"
-            raise SandboxRequestError(text, status=response.status_code)
-        return AsyncResponse(response, request.deadline)
+        finally:
+            if response is None:
+                self._pools.give_back(pool)
+        found = AsyncResponse(response, request.deadline, lambda: self._pools.give_back(pool))
+        if 300 <= found.status < 400:
+            await found.close()
+            text = f"{request.deadline.doing}: the server answered {found.status}, which is a redirect"
+            raise SandboxRequestError(text, status=found.status)
+        return found
 
     def present(self, credential: Credential) -> None:
         """Uses the client certificate of a credential for new connections."""
         if credential.certificate is not None and credential.certificate != self._presented:
-            self._open()
-            assert self._context is not None
-            use_certificate(self._context, credential)
+            use_certificate(self._tls_context(), credential)
             self._presented = credential.certificate
 
     async def close(self) -> None:
-        transport, self._transport = self._transport, None
-        if transport is not None:
-            await transport.aclose()
+        await self._pools.close()
 
-    def _open(self) -> httpx.AsyncHTTPTransport:
-        if self._transport is None:
-            import httpx
-
-            limits = httpx.Limits(
-                max_connections=_MAX_CONNECTIONS,
-                max_keepalive_connections=_MAX_CONNECTIONS,
-                keepalive_expiry=self._idle_seconds,
-            )
+    def _tls_context(self) -> ssl.SSLContext:
+        if self._context is None:
             self._context = ssl_context_of(self.url, self._tls)
-            self._presented = None
-            self._transport = httpx.AsyncHTTPTransport(
-                verify=self._context, trust_env=False, limits=limits, proxy=proxy_of(self.url)
-            )
-        return self._transport
+        return self._context
+
+    def _make_transport(self) -> httpx.AsyncHTTPTransport:
+        import httpx
+
+        limits = httpx.Limits(max_connections=POOL_SIZE, max_keepalive_connections=POOL_SIZE, keepalive_expiry=self._idle_seconds)
+        return httpx.AsyncHTTPTransport(verify=self._tls_context(), trust_env=False, limits=limits, proxy=proxy_of(self.url))
 
     def _lost(self, error: httpx.TransportError, deadline: Deadline) -> Exception:
         import ssl
@@ -126,9 +120,11 @@ class AsyncHttp:
 class AsyncResponse:
     """A response whose body can be read once, piece by piece or as a whole."""
 
-    def __init__(self, response: httpx.Response, deadline: Deadline) -> None:
+    def __init__(self, response: httpx.Response, deadline: Deadline, release: Callable[[], None]) -> None:
         self._response = response
         self._deadline = deadline
+        #: Called when the connection is not used any more.
+        self._release = release
         self._body: AsyncIterator[bytes] | None = None
         self._is_closed = False
         self._whole: bytes | None = None
@@ -223,7 +219,10 @@ class AsyncResponse:
     async def close(self) -> None:
         if not self._is_closed:
             self._is_closed = True
-            await self._response.aclose()
+            try:
+                await self._response.aclose()
+            finally:
+                self._release()
 
     async def disconnect(self) -> None:
         """Ends the response, also while another task reads it."""

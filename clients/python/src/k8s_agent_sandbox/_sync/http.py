@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._blocking import Pieces, Stream, interrupt, pieces_of
@@ -13,14 +13,12 @@ from .._core.tracing import trace_headers
 from .._kube.credentials import Credential
 from .._kube.kubeconfig import Tls
 from ..exceptions import SandboxArgumentError, SandboxRequestError
+from .pools import POOL_SIZE, Pools
 
 if TYPE_CHECKING:
     import ssl
 
     import httpx
-
-#: Each running command has a connection. Further requests wait for one.
-_MAX_CONNECTIONS = 512
 
 #: Errors are short. A server that sends more is not trusted to stop.
 _LARGEST_ERROR_BYTES = 64 * 1024
@@ -44,7 +42,7 @@ class Http:
         self.url = url
         self._tls = tls
         self._idle_seconds = idle_seconds
-        self._transport: httpx.HTTPTransport | None = None
+        self._pools = Pools(self._make_transport)
         self._context: ssl.SSLContext | None = None
         self._presented: str | None = None
 
@@ -54,7 +52,6 @@ class Http:
         import httpx
 
         request.deadline.check()
-        transport = self._open()
         content = request.body
         if content is not None and not isinstance(content, bytes):
             content = pieces_of(content)
@@ -65,47 +62,44 @@ class Http:
         outgoing = httpx.Request(
             request.method, f"{self.url}{request.path}", headers=headers, content=content, extensions=extensions
         )
+        pool = self._pools.take()
+        response: httpx.Response | None = None
         try:
-            response = transport.handle_request(outgoing)
+            response = pool.transport.handle_request(outgoing)
         except httpx.LocalProtocolError:
             # Its message contains the header.
             raise SandboxArgumentError(f"{request.deadline.doing}: a header of the request is not valid") from None
         except httpx.TransportError as error:
             raise self._lost(error, request.deadline) from error
-        if 300 <= response.status_code < 400:
-            response.close()
-            text = f"{request.deadline.doing}: the server answered {response.status_code}, which is a redirect"
-            raise SandboxRequestError(text, status=response.status_code)
-        return Response(response, request.deadline)
+        finally:
+            if response is None:
+                self._pools.give_back(pool)
+        found = Response(response, request.deadline, lambda: self._pools.give_back(pool))
+        if 300 <= found.status < 400:
+            found.close()
+            text = f"{request.deadline.doing}: the server answered {found.status}, which is a redirect"
+            raise SandboxRequestError(text, status=found.status)
+        return found
 
     def present(self, credential: Credential) -> None:
         """Uses the client certificate of a credential for new connections."""
         if credential.certificate is not None and credential.certificate != self._presented:
-            self._open()
-            assert self._context is not None
-            use_certificate(self._context, credential)
+            use_certificate(self._tls_context(), credential)
             self._presented = credential.certificate
 
     def close(self) -> None:
-        transport, self._transport = self._transport, None
-        if transport is not None:
-            transport.close()
+        self._pools.close()
 
-    def _open(self) -> httpx.HTTPTransport:
-        if self._transport is None:
-            import httpx
-
-            limits = httpx.Limits(
-                max_connections=_MAX_CONNECTIONS,
-                max_keepalive_connections=_MAX_CONNECTIONS,
-                keepalive_expiry=self._idle_seconds,
-            )
+    def _tls_context(self) -> ssl.SSLContext:
+        if self._context is None:
             self._context = ssl_context_of(self.url, self._tls)
-            self._presented = None
-            self._transport = httpx.HTTPTransport(
-                verify=self._context, trust_env=False, limits=limits, proxy=proxy_of(self.url)
-            )
-        return self._transport
+        return self._context
+
+    def _make_transport(self) -> httpx.HTTPTransport:
+        import httpx
+
+        limits = httpx.Limits(max_connections=POOL_SIZE, max_keepalive_connections=POOL_SIZE, keepalive_expiry=self._idle_seconds)
+        return httpx.HTTPTransport(verify=self._tls_context(), trust_env=False, limits=limits, proxy=proxy_of(self.url))
 
     def _lost(self, error: httpx.TransportError, deadline: Deadline) -> Exception:
         import ssl
@@ -127,9 +121,11 @@ class Http:
 class Response:
     """A response whose body can be read once, piece by piece or as a whole."""
 
-    def __init__(self, response: httpx.Response, deadline: Deadline) -> None:
+    def __init__(self, response: httpx.Response, deadline: Deadline, release: Callable[[], None]) -> None:
         self._response = response
         self._deadline = deadline
+        #: Called when the connection is not used any more.
+        self._release = release
         self._body: Iterator[bytes] | None = None
         self._is_closed = False
         self._whole: bytes | None = None
@@ -224,7 +220,10 @@ class Response:
     def close(self) -> None:
         if not self._is_closed:
             self._is_closed = True
-            self._response.close()
+            try:
+                self._response.close()
+            finally:
+                self._release()
 
     def disconnect(self) -> None:
         """Ends the response, also while another thread reads it."""
