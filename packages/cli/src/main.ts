@@ -47,6 +47,12 @@ withFolder(program.command("doctor"))
   .action(async (_options, command) => (await import("./commands/doctor.ts")).doctor(command.optsWithGlobals()));
 
 program
+  .command("completion")
+  .description("Print a script that completes commands in a shell, as in: source <(agent-sandbox completion bash)")
+  .argument("<shell>", "bash, zsh or fish")
+  .action(async (shell) => (await import("./commands/completion.ts")).completion(shell, program));
+
+program
   .command("manager")
   .description("Run the controllers against a Kubernetes cluster; --help lists the flags")
   .helpOption(false)
