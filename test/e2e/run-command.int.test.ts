@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -96,6 +97,26 @@ describe.skipIf(reason !== undefined)("run, create and shell", { timeout: 120_00
       stderr: expect.stringContaining("needs a terminal"),
     });
     expect((await box.run("get", "sandboxes", "-l", "team=a", "-o", "name")).stdout).toContain("/work");
+  });
+
+  test("cp copies files and folders in both directions", async () => {
+    const name = join(box.dataDir, "copied");
+    expect(await box.run("cp", "examples", "work:/root/")).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(await box.run("cp", "work:/root/examples", name)).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(readdirSync(name, { recursive: true })).toEqual(readdirSync(join(root, "examples"), { recursive: true }));
+    expect(await box.runWith("from stdin", "cp", "-", "work:/root/a file")).toMatchObject({ code: 0 });
+    expect(await box.run("cp", "work:/root/a file", "-")).toEqual({ code: 0, stdout: "from stdin", stderr: "" });
+  });
+
+  test.each([
+    { words: ["examples", "none:/x"], says: 'sandbox "none" not found' },
+    { words: ["/does/not/exist", "work:/root/"], says: "no such file" },
+    { words: ["work:/none", "/tmp/x"], says: "Cannot copy: tar: none" },
+    { words: ["examples", "work:/none/x"], says: "Cannot copy: tar: /none" },
+    { words: ["a", "b"], says: "SANDBOX:PATH" },
+  ])("cp $words is refused with one sentence", async ({ words, says }) => {
+    const { code, stderr } = await box.run("cp", ...words);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(says) });
   });
 
   test("describe and events tell what happened, restart keeps files, delete --all deletes the rest", async () => {

@@ -3,7 +3,7 @@ import { declareBox } from "./declare/box.ts";
 import { declareImages } from "./declare/images.ts";
 import { declareObjects } from "./declare/objects.ts";
 import { withFolder, withServer } from "./declare/options.ts";
-import { declareDiagnosis, declareSandboxes } from "./declare/sandboxes.ts";
+import { declareAccess, declareDiagnosis, declareSandboxes } from "./declare/sandboxes.ts";
 import { declareState } from "./declare/state.ts";
 import { reportFailure } from "./report-failure.ts";
 import { version } from "./version.ts";
@@ -20,6 +20,7 @@ withServer(program);
 // The help lists the commands in this order.
 declareBox(program);
 declareSandboxes(program);
+declareAccess(program);
 declareObjects(program);
 declareDiagnosis(program);
 declareState(program);

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { appended, longestWait, withServer } from "./options.ts";
 
-/** Commands that create a sandbox without a manifest, and open a shell in it. */
+/** Commands that create a sandbox without a manifest. */
 export function declareSandboxes(program: Command): void {
   describeSandbox(withServer(program.command("run")))
     .description("Create a sandbox and run a command in it. The exit code is that of the command")
@@ -41,13 +41,35 @@ Examples:
     .action(async (name, _options, command) =>
       (await import("../commands/create.ts")).create(name, command.optsWithGlobals()),
     );
+}
 
+/** Commands for a sandbox that exists: a shell, and copies of files. */
+export function declareAccess(program: Command): void {
   withServer(program.command("shell"))
     .description("Open a shell in a sandbox, which wakes up if it is asleep")
     .argument("<sandbox>")
     .option("-c, --container <name>", "container name (default: the first container)")
     .action(async (sandbox, _options, command) =>
       (await import("../commands/shell.ts")).shell(sandbox, command.optsWithGlobals()),
+    );
+
+  withServer(program.command("cp"))
+    .description("Copy files and folders between this machine and a sandbox. Needs tar in the sandbox")
+    .argument("<from>", "a local path, SANDBOX:PATH, or - for the standard input")
+    .argument("<to>", "a local path, SANDBOX:PATH, or - for the standard output")
+    .option("-c, --container <name>", "container name (default: the first container)")
+    .addHelpText(
+      "after",
+      `
+Links are not copied: a sandbox could otherwise make this program write elsewhere.
+
+Examples:
+  agent-sandbox cp data.csv work:/tmp/
+  agent-sandbox cp work:/root/results .
+  agent-sandbox cp work:/var/log/app.log - | grep error`,
+    )
+    .action(async (from, to, _options, command) =>
+      (await import("../commands/cp.ts")).copy(from, to, command.optsWithGlobals()),
     );
 }
 
