@@ -110,18 +110,20 @@ def use_temporary_sandbox() -> None:
         with SandboxClient() as client, integration.temporary_sandbox_tools(client=client, **options) as tools:
             inside = names_of_sandboxes()
             results = json.loads(model.ask(tools, script(use)))
+        later = json.loads(model.ask(tools, script(use)))
     else:
 
-        async def use_it() -> tuple[list[str], Any]:
+        async def use_it() -> tuple[list[str], Any, Any]:
             async with (
                 AsyncSandboxClient() as client,
                 integration.temporary_sandbox_tools(client=client, **options) as tools,
             ):
                 inside = await asyncio.to_thread(names_of_sandboxes)
-                return inside, json.loads(await model.ask_async(tools, script(use)))
+                results = json.loads(await model.ask_async(tools, script(use)))
+            return inside, results, json.loads(await model.ask_async(tools, script(use)))
 
-        inside, results = asyncio.run(use_it())
-    report("temporary", results=results, inside=len(inside), after=len(names_of_sandboxes()))
+        inside, results, later = asyncio.run(use_it())
+    report("temporary", results=results, later=later, inside=len(inside), after=len(names_of_sandboxes()))
 
 
 def run_example() -> None:

@@ -99,6 +99,7 @@ class SandboxTool:
 
 
 def tools_of(sandbox: SandboxHandle | AsyncSandboxHandle, limits: Limits) -> Sequence[SandboxTool]:
+    """The tools for a sandbox. They have no state except the interpreters of `run_code`, which belong to the handle."""
     limit = limits.max_characters
     is_async = isinstance(sandbox, AsyncSandboxHandle)
     # Subclasses replace some methods by those of earlier versions, which have no limits. These two are the originals.
@@ -130,11 +131,11 @@ def tools_of(sandbox: SandboxHandle | AsyncSandboxHandle, limits: Limits) -> Seq
 
     def read_file(given: dict[str, Any]) -> Any:
         first = given.get("offset", 0)
-        return files.read(sandbox.files, given["path"], first=first, last=first + read_bytes - 1)
+        return files.read(_part(sandbox.files), given["path"], first=first, last=first + read_bytes - 1)
 
     def list_files(given: dict[str, Any]) -> Any:
         # A line has at least nine characters. A directory can have millions of entries, so the rest is not even read.
-        entries = files.tree(sandbox.files, given.get("path", "."), depth=1)
+        entries = files.tree(_part(sandbox.files), given.get("path", "."), depth=1)
         return _first_async(entries, limit // 9) if is_async else list(islice(entries, limit // 9))
 
     def make(
@@ -161,7 +162,7 @@ def tools_of(sandbox: SandboxHandle | AsyncSandboxHandle, limits: Limits) -> Seq
             required={"command": {"type": "string", "minLength": 1, "description": "A script for /bin/sh."}},
             optional={"timeout_seconds": timeout},
             call=lambda given: commands.run(
-                sandbox.commands, given["command"], timeout=seconds(given), max_output_bytes=MAX_OUTPUT_RATIO * limit
+                _part(sandbox.commands), given["command"], timeout=seconds(given), max_output_bytes=MAX_OUTPUT_RATIO * limit
             ),
             text=lambda result, _: text_of_command(result, limit),
         ),
@@ -190,7 +191,7 @@ def tools_of(sandbox: SandboxHandle | AsyncSandboxHandle, limits: Limits) -> Seq
             "Writes a text file in the sandbox. Creates missing directories and replaces an existing file.",
             required={"path": path, "content": {"type": "string"}},
             optional={},
-            call=lambda given: files.write(sandbox.files, given["path"], given["content"]),
+            call=lambda given: files.write(_part(sandbox.files), given["path"], given["content"]),
             text=lambda _, given: f"{len(given['content'].encode())} bytes written",
         ),
         make(
@@ -202,6 +203,13 @@ def tools_of(sandbox: SandboxHandle | AsyncSandboxHandle, limits: Limits) -> Seq
             text=lambda entries, _: text_of_entries(entries, limit),
         ),
     ]
+
+
+def _part(part: Any) -> Any:
+    """The commands or files of a sandbox. The handles of earlier versions have none after `terminate`."""
+    if part is None:
+        raise SandboxError("The connection to the sandbox was closed", reason="NotFound")
+    return part
 
 
 async def _first_async(entries: AsyncGenerator[Any], count: int) -> list[Any]:
