@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -148,6 +150,8 @@ def test_a_missing_framework_is_explained(module: str) -> None:
     extra = module.replace("_", "-")
     with pytest.raises(ImportError, match=rf"is not installed: pip install k8s-agent-sandbox\[{extra}\]"):
         importlib.import_module(f"k8s_agent_sandbox.integrations.{module}")
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert extra in project["optional-dependencies"]
 
 
 def test_the_package_imports_no_integration() -> None:
