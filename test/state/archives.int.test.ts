@@ -1,7 +1,12 @@
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { sandboxSnapshots } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { layoutOf } from "../../packages/node/src/layout.ts";
+import { snapshotsFolder } from "../../packages/node/src/state/snapshot-store.ts";
+import { namesIn } from "../../packages/node/src/system/folders.ts";
 import { counter } from "../../packages/node/test/state/counter.ts";
 import { cannotRun, namespace, podOf, StateBox, soon } from "./state-box.ts";
 
@@ -52,5 +57,25 @@ describe.skipIf(cannotRun)("archives of snapshots", () => {
     expect((await box.client.list(sandboxSnapshots, { namespace })).items.map(({ metadata }) => metadata.name)).toEqual(
       ["copy"],
     );
+  });
+
+  test("a box that is killed in the middle of an import leaves nothing of it, and the import can be repeated", async () => {
+    const { box: own } = box;
+    const stored = (): Promise<string[]> => namesIn(snapshotsFolder(layoutOf(own.dataDir)));
+    const before = await stored();
+    const archive = readFileSync(file);
+    const pipe = join(own.dataDir, "pipe.tar");
+    spawnSync("mkfifo", [pipe]);
+    const importing = own.run("snapshot", "import", pipe, "--name", "interrupted");
+    const writer = await open(pipe, "w");
+    await writer.write(archive.subarray(0, archive.length / 2));
+    await expect.poll(async () => (await stored()).filter((name) => name.endsWith(".partial")), soon).toHaveLength(1);
+    process.kill(own.pid(), "SIGKILL");
+    await writer.close();
+    expect((await importing).code).not.toBe(0);
+    expect((await own.up()).code).toBe(0);
+    expect(await stored()).toEqual(before);
+    expect(await box.exists(sandboxSnapshots, "interrupted")).toBe(false);
+    expect((await own.run("snapshot", "import", file, "--name", "interrupted")).code).toBe(0);
   });
 });
