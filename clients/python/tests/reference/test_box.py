@@ -119,14 +119,10 @@ def test_a_delete_reports_failures_and_accepts_what_is_gone(client):
 
 
 def test_a_claim_that_failed_is_reported_at_once_and_deleted(client):
-    before = client.list_all_sandboxes(namespace=NAMESPACE)
     with pytest.raises(SandboxClaimFailedError) as failed:
-        client.create_sandbox(POOL, namespace=NAMESPACE, pod_labels={"example.com/team": "blue"})
+        client.create_sandbox(POOL, namespace=NAMESPACE, labels={"test": "failed"}, pod_labels={"example.com/team": "blue"})
     assert failed.value.server_reason == "InvalidMetadata"
-    # Other tests create claims in the same namespace.
-    names = [name for name in client.list_all_sandboxes(namespace=NAMESPACE) if name not in before]
-    claims = [client.k8s_helper.get_sandbox_claim(name, NAMESPACE) for name in names]
-    assert not [claim for claim in claims if claim and "additionalPodMetadata" in claim["spec"]]
+    assert client.list_all_sandboxes(namespace=NAMESPACE, label_selector="test=failed") == []
 
 
 def test_a_named_claim_is_adopted_and_stays():
