@@ -51,6 +51,16 @@ def test_what_the_router_has_not_passed_on_is_always_sent_again(sdk: str) -> Non
 
 
 @both
+def test_a_large_file_is_sent_in_pieces_with_its_length_and_can_be_sent_again(sdk: str) -> None:
+    content = bytes(range(256)) * 4096
+    with fake_server(in_turn(Drop, Answer())) as router:
+        with_sandbox(sdk, lambda sandbox: sandbox.files.write("large", content), router=router.url)
+    assert [received.body == content for received in router.received] == [True, True]
+    assert all(received.headers["content-length"] == str(len(content)) for received in router.received)
+    assert all("transfer-encoding" not in received.headers for received in router.received)
+
+
+@both
 def test_an_error_of_the_sandbox_is_not_taken_for_one_of_the_router(sdk: str) -> None:
     answer = json_answer({"code": "NOT_FOUND", "message": "no such file", "detail": "x"}, 404)
     with fake_server(in_turn(answer)) as router, pytest.raises(SandboxRequestError) as raised:

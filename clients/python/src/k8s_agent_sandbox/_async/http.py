@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._aio import Pieces, Stream, interrupt, pieces_of
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import ssl
 
     import httpx
+
+#: httpcore copies what is left of a piece after every write to the socket, so large bodies are sent in pieces.
+_PIECE_BYTES = 256 * 1024
 
 #: Errors are short. A server that sends more is not trusted to stop.
 _LARGEST_ERROR_BYTES = 64 * 1024
@@ -51,13 +54,14 @@ class AsyncHttp:
         import httpx
 
         request.deadline.check()
-        content = request.body
-        if content is not None and not isinstance(content, bytes):
-            content = pieces_of(content)
+        body, headers = request.body, [("user-agent", "agent-sandbox-sdk"), *request.headers, *trace_headers().items()]
+        if isinstance(body, bytes) and len(body) > _PIECE_BYTES:
+            headers.append(("content-length", str(len(body))))
+            body = _split(body)
+        content = body if body is None or isinstance(body, bytes) else pieces_of(body)
         extensions: dict[str, Any] = {"timeout": SocketTimeouts(request.deadline)}
         if self._tls is not None and self._tls.server_name is not None:
             extensions["sni_hostname"] = self._tls.server_name
-        headers = [("user-agent", "agent-sandbox-sdk"), *request.headers, *trace_headers().items()]
         outgoing = httpx.Request(
             request.method, f"{self.url}{request.path}", headers=headers, content=content, extensions=extensions
         )
@@ -228,3 +232,8 @@ class AsyncResponse:
         """Ends the response, also while another task reads it."""
         interrupt(self._response)
         await self.close()
+
+
+def _split(body: bytes) -> Iterable[bytes]:
+    for start in range(0, len(body), _PIECE_BYTES):
+        yield body[start : start + _PIECE_BYTES]

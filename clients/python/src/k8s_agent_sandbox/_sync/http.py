@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Callable, Sequence
+from collections.abc import Iterator, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._blocking import Pieces, Stream, interrupt, pieces_of
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import ssl
 
     import httpx
+
+#: httpcore copies what is left of a piece after every write to the socket, so large bodies are sent in pieces.
+_PIECE_BYTES = 256 * 1024
 
 #: Errors are short. A server that sends more is not trusted to stop.
 _LARGEST_ERROR_BYTES = 64 * 1024
@@ -52,13 +55,14 @@ class Http:
         import httpx
 
         request.deadline.check()
-        content = request.body
-        if content is not None and not isinstance(content, bytes):
-            content = pieces_of(content)
+        body, headers = request.body, [("user-agent", "agent-sandbox-sdk"), *request.headers, *trace_headers().items()]
+        if isinstance(body, bytes) and len(body) > _PIECE_BYTES:
+            headers.append(("content-length", str(len(body))))
+            body = _split(body)
+        content = body if body is None or isinstance(body, bytes) else pieces_of(body)
         extensions: dict[str, Any] = {"timeout": SocketTimeouts(request.deadline)}
         if self._tls is not None and self._tls.server_name is not None:
             extensions["sni_hostname"] = self._tls.server_name
-        headers = [("user-agent", "agent-sandbox-sdk"), *request.headers, *trace_headers().items()]
         outgoing = httpx.Request(
             request.method, f"{self.url}{request.path}", headers=headers, content=content, extensions=extensions
         )
@@ -229,3 +233,8 @@ class Response:
         """Ends the response, also while another thread reads it."""
         interrupt(self._response)
         self.close()
+
+
+def _split(body: bytes) -> Iterable[bytes]:
+    for start in range(0, len(body), _PIECE_BYTES):
+        yield body[start : start + _PIECE_BYTES]
