@@ -45,8 +45,8 @@ export default defineConfig({
       {
         test: {
           ...integration("node", ["packages/node/{src,test}/**/*.int.test.ts"], shared).test,
-          // Each file has its own nodes, with their own data folders, networks and cgroups.
-          maxWorkers: 3,
+          // Each file has its own nodes, with their own data folders, networks and cgroups. They mostly wait for runtimes.
+          maxWorkers: 4,
           maxConcurrency: 3,
           // Every Pod costs a dozen processes, which a machine that runs other suites starts slowly.
           testTimeout: 120_000,
