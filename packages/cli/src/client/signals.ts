@@ -3,9 +3,9 @@ import { constants } from "node:os";
 import { PassThrough } from "node:stream";
 import { CommandError } from "../command-error.ts";
 import type { Connection } from "./connect.ts";
-import { execProtocol, runExec } from "./exec-channel.ts";
-import { openSocket } from "./pod-socket.ts";
-import { podPath, type SandboxPod } from "./sandbox-pod.ts";
+import { runExec } from "./exec-channel.ts";
+import { openExec } from "./open-exec.ts";
+import type { SandboxPod } from "./sandbox-pod.ts";
 
 const forwarded = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 type Forwarded = (typeof forwarded)[number];
@@ -73,13 +73,7 @@ export class SignalForwarder implements AsyncDisposable {
 }
 
 async function runQuietly(connection: Connection, pod: SandboxPod, words: readonly string[]): Promise<void> {
-  const query = new URLSearchParams({ stdout: "true", stderr: "true" });
-  for (const word of words) query.append("command", word);
-  const path = `${podPath(connection.namespace, pod.name, "exec")}?${query.toString()}`;
   const nowhere = new PassThrough().resume();
-  await runExec(await openSocket(connection.access, path, execProtocol), {
-    stdin: undefined,
-    stdout: nowhere,
-    stderr: nowhere,
-  });
+  const socket = await openExec(connection, pod, { words });
+  await runExec(socket, { stdin: undefined, stdout: nowhere, stderr: nowhere });
 }

@@ -4,11 +4,11 @@ import { PassThrough, type Readable, type Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { type CopySide, nameOf, parseSide } from "../client/copy-paths.ts";
-import { execProtocol, runExec } from "../client/exec-channel.ts";
+import { runExec } from "../client/exec-channel.ts";
 import { formatBytes } from "../client/format-amounts.ts";
-import { openSocket } from "../client/pod-socket.ts";
+import { openExec } from "../client/open-exec.ts";
 import { Progress } from "../client/progress.ts";
-import { podOf, podPath, type SandboxPod } from "../client/sandbox-pod.ts";
+import { podOf, type SandboxPod } from "../client/sandbox-pod.ts";
 import { archiveOf, type CopyCount, unpackTo } from "../client/tar-copy.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -103,13 +103,10 @@ class CopySession {
     words: readonly string[],
     { stdin, stdout }: { readonly stdin?: Readable; readonly stdout?: Writable },
   ): Promise<{ readonly code: number; readonly complaint: string }> {
-    const query = new URLSearchParams({ stdout: "true", stderr: "true", stdin: String(stdin !== undefined) });
-    if (this.#container !== undefined) query.set("container", this.#container);
-    for (const word of words) query.append("command", word);
-    const path = `${podPath(this.#connection.namespace, this.#pod.name, "exec")}?${query.toString()}`;
     const stderr = new PassThrough();
     const complaint = buffer(stderr);
-    const socket = await openSocket(this.#connection.access, path, execProtocol);
+    const settings = { words, stdin: stdin !== undefined, container: this.#container };
+    const socket = await openExec(this.#connection, this.#pod, settings);
     try {
       const code = await runExec(socket, { stdin, stdout: stdout ?? new PassThrough().resume(), stderr });
       stderr.end();

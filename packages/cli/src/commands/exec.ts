@@ -1,9 +1,9 @@
 import { isatty } from "node:tty";
 import type { WebSocket } from "ws";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
-import { execProtocol, runExec, sendResize } from "../client/exec-channel.ts";
-import { openSocket } from "../client/pod-socket.ts";
-import { podOf, podPath, type SandboxPod, sessionError } from "../client/sandbox-pod.ts";
+import { runExec, sendResize } from "../client/exec-channel.ts";
+import { openExec } from "../client/open-exec.ts";
+import { podOf, type SandboxPod } from "../client/sandbox-pod.ts";
 
 export interface ExecOptions extends GlobalOptions {
   readonly stdin?: boolean;
@@ -26,16 +26,10 @@ export async function runInPod(
 ): Promise<number> {
   const tty = options.tty === true && isatty(0);
   if (options.tty === true && !tty) console.error("Unable to use a TTY - input is not a terminal");
-  const query = new URLSearchParams({ stdout: "true", stderr: String(!tty), stdin: String(options.stdin === true) });
-  query.set("tty", String(tty));
-  if (options.container !== undefined) query.set("container", options.container);
-  for (const word of words) query.append("command", word);
-  const path = `${podPath(connection.namespace, pod.name, "exec")}?${query.toString()}`;
-  const socket = await openSocket(connection.access, path, execProtocol).catch((error: unknown) => {
-    throw sessionError(error, pod);
-  });
+  const { stdin: isOpen = false, container } = options;
+  const socket = await openExec(connection, pod, { words, stdin: isOpen, tty, container });
   using _terminal = tty ? rawTerminal(socket) : undefined;
-  const stdin = options.stdin === true ? process.stdin : undefined;
+  const stdin = isOpen ? process.stdin : undefined;
   return runExec(socket, { stdin, stdout: process.stdout, stderr: process.stderr });
 }
 
