@@ -5,6 +5,7 @@ import { join } from "node:path";
 export interface Case {
   readonly title: string;
   readonly call: string;
+  /** `$sandbox` in a text is the name of the sandbox. */
   readonly with: object;
   /** Fields that the result must have. It may have others. */
   readonly result?: object;
