@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { declareBox } from "./declare/box.ts";
 import { declareImages } from "./declare/images.ts";
-import { declareObjects } from "./declare/objects.ts";
+import { declareObjects, declareSessions } from "./declare/objects.ts";
 import { withFolder, withServer } from "./declare/options.ts";
 import { declareAccess, declareDiagnosis, declareSandboxes } from "./declare/sandboxes.ts";
 import { declareState } from "./declare/state.ts";
@@ -22,6 +22,7 @@ declareBox(program);
 declareSandboxes(program);
 declareAccess(program);
 declareObjects(program);
+declareSessions(program);
 declareDiagnosis(program);
 declareState(program);
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatTable, type Table } from "./table.ts";
+import { formatTable, GrowingTable, type Table } from "./table.ts";
 
 const table: Table = {
   columnDefinitions: [{ name: "Name" }, { name: "Ready" }, { name: "Node", priority: 1 }],
@@ -21,4 +21,13 @@ test("prints every column and the namespace when asked", () => {
       "other       b             <none>   <none>",
     ].join("\n"),
   );
+});
+
+test("a growing table prints its headers once and keeps its columns aligned", () => {
+  const table = new GrowingTable();
+  const columnDefinitions = [{ name: "Name" }, { name: "Ready" }];
+  expect(table.add({ columnDefinitions, rows: [{ cells: ["a-long-name", "False"] }] })).toBe(
+    "NAME          READY\na-long-name   False",
+  );
+  expect(table.add({ columnDefinitions, rows: [{ cells: ["b", "True"] }] })).toBe("b             True");
 });

@@ -13,25 +13,52 @@ export interface Table {
   }[];
 }
 
+export interface TableOptions {
+  readonly wide?: boolean;
+  readonly namespaces?: boolean;
+}
+
 /** Formats a table like kubectl: upper-case headers, three spaces between columns, priority columns only in wide output. */
-export function formatTable(table: Table, options: { wide?: boolean; namespaces?: boolean } = {}): string {
-  const shown = table.columnDefinitions
-    .map((column, index) => ({ name: column.name.toUpperCase(), index, priority: column.priority ?? 0 }))
-    .filter(({ priority }) => options.wide === true || priority === 0);
-  const heads = [...(options.namespaces === true ? ["NAMESPACE"] : []), ...shown.map(({ name }) => name)];
-  const rows = table.rows.map((row) => [
-    ...(options.namespaces === true ? [row.object?.metadata?.namespace ?? ""] : []),
-    ...shown.map(({ index }) => formatCell(row.cells[index])),
-  ]);
-  const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => (row[column] ?? "").length)));
-  return [heads, ...rows]
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("   ")
-        .trimEnd(),
-    )
-    .join("\n");
+export function formatTable(table: Table, options: TableOptions = {}): string {
+  return new GrowingTable(options).add(table);
+}
+
+/** A table that gets rows while it is shown. Its columns keep their widths unless a cell needs more. */
+export class GrowingTable {
+  readonly #options: TableOptions;
+  readonly #widths: number[] = [];
+  #hasHeads = false;
+
+  constructor(options: TableOptions = {}) {
+    this.#options = options;
+  }
+
+  /** The lines of the rows; the first time, below the headers. */
+  add(table: Table): string {
+    const { wide = false, namespaces = false } = this.#options;
+    const shown = table.columnDefinitions
+      .map((column, index) => ({ name: column.name.toUpperCase(), index, priority: column.priority ?? 0 }))
+      .filter(({ priority }) => wide || priority === 0);
+    const rows = table.rows.map((row) => [
+      ...(namespaces ? [row.object?.metadata?.namespace ?? ""] : []),
+      ...shown.map(({ index }) => formatCell(row.cells[index])),
+    ]);
+    if (!this.#hasHeads) rows.unshift([...(namespaces ? ["NAMESPACE"] : []), ...shown.map(({ name }) => name)]);
+    this.#hasHeads = true;
+    for (const row of rows) {
+      for (const [column, cell] of row.entries()) {
+        this.#widths[column] = Math.max(this.#widths[column] ?? 0, cell.length);
+      }
+    }
+    return rows.map((row) => this.#line(row)).join("\n");
+  }
+
+  #line(row: readonly string[]): string {
+    return row
+      .map((cell, column) => cell.padEnd(this.#widths[column] ?? 0))
+      .join("   ")
+      .trimEnd();
+  }
 }
 
 function formatCell(cell: unknown): string {

@@ -2,13 +2,14 @@ import { stringify } from "yaml";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, fetchJson, resolveResource, type ServedResource } from "../client/discovery.ts";
 import { hasRuntime, readKernels, readPods, withRuntimes } from "../client/pod-runtimes.ts";
-import { formatTable, type Table } from "../client/table.ts";
+import { formatTable, GrowingTable, type Table } from "../client/table.ts";
 import { CommandError } from "../command-error.ts";
 
 export interface GetOptions extends GlobalOptions {
   readonly allNamespaces?: boolean;
   readonly output?: string;
   readonly selector?: string;
+  readonly watch?: boolean;
 }
 
 const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io";
@@ -20,9 +21,17 @@ export async function get(type: string, names: readonly string[], options: GetOp
     throw new CommandError(`Cannot print as "${output}": valid formats are ${outputs.join(", ")}`);
   }
   const wanted = wantedBy(type, names);
+  if (
+    options.watch === true &&
+    (wanted.types.length > 1 || wanted.names.length > 1 || !["", "wide"].includes(output))
+  ) {
+    throw new CommandError("--watch shows a table of one type, or of one object");
+  }
   await using connection = await connect(options);
   const served = await discover(connection.transport);
   const resources = wanted.types.map((word) => resolveResource(word, served));
+  if (options.watch === true && resources[0] !== undefined)
+    return await watchTable(connection, resources[0], wanted.names, options);
   for (const [index, resource] of resources.entries()) {
     if (index > 0) console.log();
     const paths = pathsOf(resource, wanted.names, { ...options, namespace: connection.namespace });
@@ -33,6 +42,44 @@ export async function get(type: string, names: readonly string[], options: GetOp
       printTables(tables, { wide, namespaces: allNamespaces && resource.namespaced });
     } else {
       printObjects(await Promise.all(paths.map((path) => fetchJson(connection.transport, path))), output, resource);
+    }
+  }
+}
+
+/** Prints the table, and then a row for each change until this program is interrupted. */
+async function watchTable(
+  { transport, namespace }: Connection,
+  resource: ServedResource,
+  names: readonly string[],
+  options: GetOptions,
+): Promise<void> {
+  const table = new GrowingTable({
+    wide: options.output === "wide",
+    namespaces: options.allNamespaces === true && resource.namespaced,
+  });
+  const [list = ""] = pathsOf(resource, [], { ...options, namespace });
+  const query = [
+    list.includes("?") ? "" : "?",
+    ...names.map((name) => `&fieldSelector=metadata.name%3D${encodeURIComponent(name)}`),
+  ];
+  const path = `${list}${query.join("")}`;
+  for (;;) {
+    // A watch without a version begins with the objects that exist.
+    const { status, body, events } = await transport.stream({
+      method: "GET",
+      path: `${path}&watch=true`,
+      headers: { accept: tableType },
+    });
+    if (events === undefined)
+      throw new CommandError((body as { message?: string }).message ?? `the server answered ${status}`);
+    // Only the first event of a watch names the columns.
+    let columns: Table["columnDefinitions"] = [];
+    for await (const batch of events) {
+      for (const { object } of batch) {
+        const { columnDefinitions, rows } = object as unknown as Partial<Table>;
+        columns = columnDefinitions ?? columns;
+        if (rows) console.log(table.add({ columnDefinitions: columns, rows }));
+      }
     }
   }
 }

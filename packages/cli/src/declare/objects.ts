@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { execCommand } from "../commands/exec-command.ts";
 import { appended, withServer } from "./options.ts";
 
-/** Commands for objects and for sessions with sandboxes, as in kubectl. */
+/** Commands for objects, as in kubectl. */
 export function declareObjects(program: Command): void {
   withServer(program.command("apply"))
     .description("Create or update the objects in YAML or JSON files")
@@ -16,6 +16,7 @@ export function declareObjects(program: Command): void {
     .option("-A, --all-namespaces", "list objects in all namespaces")
     .option("-o, --output <format>", "output format: json, yaml, name or wide")
     .option("-l, --selector <labels>", "label selector, as in app=web")
+    .option("-w, --watch", "show a row for each change until interrupted")
     .action(async (type, names, _options, command) =>
       (await import("../commands/get.ts")).get(type, names, command.optsWithGlobals()),
     );
@@ -42,7 +43,10 @@ export function declareObjects(program: Command): void {
     .action(async (target, _options, command) =>
       (await import("../commands/wait.ts")).wait(target, command.optsWithGlobals()),
     );
+}
 
+/** Sessions with sandboxes, as in kubectl. */
+export function declareSessions(program: Command): void {
   execCommand(withServer(program.command("exec")), async (sandbox, words, options) =>
     (await import("../commands/exec.ts")).exec(sandbox, words, options),
   );
