@@ -59,6 +59,19 @@ describe("a call that may be repeated", () => {
   });
 });
 
+test.for([
+  [true, "Unreachable"],
+  [false, "OutcomeUnknown"],
+] as const)(
+  "a call that reads (%s) and was lost on the way reports %s when its time is over",
+  async ([isRead, reason]) => {
+    const { attempt } = failing(reset, ...Array.from({ length: 100 }, () => refused));
+    const deadline = new Deadline({ timeoutMs: 200 }, 0, "Cannot do it");
+    const end = retry(attempt, { deadline, isRepeatable: true, isRead, doing: "Cannot do it" });
+    await expect(end).rejects.toMatchObject({ reason });
+  },
+);
+
 describe("a call that must not be repeated", () => {
   test("is repeated if the server has not received it", async () => {
     const { end, attempts } = run([refused, busy], false);

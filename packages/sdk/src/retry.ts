@@ -20,6 +20,8 @@ export interface RetryOptions {
    * recognises its request id. Other calls are repeated only if the server has certainly not received them.
    */
   readonly isRepeatable: boolean;
+  /** Whether the call only reads, so that a lost one had no effect. Default: false. */
+  readonly isRead?: boolean;
   /** The beginning of the error message, for example `Cannot run the command`. */
   readonly doing: string;
 }
@@ -27,9 +29,13 @@ export interface RetryOptions {
 const firstPauseMs = 50;
 const longestPauseMs = 2000;
 
-/** Repeats a call until it succeeds, fails for good, or its deadline has passed. Then the last failure is reported. */
+/**
+ * Repeats a call until it succeeds, fails for good, or its deadline has passed. Then the last failure is reported; if an attempt may
+ * have had an effect, as `OutcomeUnknown`.
+ */
 export async function retry<T>(attempt: (number: number) => Promise<T>, options: RetryOptions): Promise<T> {
-  const { deadline, isRepeatable, doing } = options;
+  const { deadline, isRepeatable, isRead = false, doing } = options;
+  let wasSent = false;
   for (let number = 1; ; number++) {
     deadline.signal.throwIfAborted();
     let failure: TransientError;
@@ -38,9 +44,10 @@ export async function retry<T>(attempt: (number: number) => Promise<T>, options:
     } catch (error) {
       failure = asTransient(error, doing);
     }
+    wasSent ||= failure.sent && !isRead;
     if (failure.sent && !isRepeatable) throw outcomeUnknown(failure, doing);
     const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** (number - 1)) * (0.5 + Math.random() / 2);
-    if (pauseMs >= deadline.remainingMs) throw failure;
+    if (pauseMs >= deadline.remainingMs) throw wasSent ? outcomeUnknown(failure, doing) : failure;
     await deadline.sleep(pauseMs);
   }
 }

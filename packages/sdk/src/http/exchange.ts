@@ -17,6 +17,11 @@ export interface HttpTls {
   readonly key?: string;
 }
 
+/** Whether requests with this method change nothing. */
+export function isReading(method: string): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
 /** A body that is a stream can be sent only once. */
 export type HttpBody = string | Uint8Array<ArrayBuffer> | AsyncIterable<Uint8Array>;
 

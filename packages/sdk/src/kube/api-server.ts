@@ -4,6 +4,7 @@ import {
   type HttpRequest,
   type HttpResponse,
   type HttpTls,
+  isReading,
   readErrorText,
   readText,
   type SendHttp,
@@ -135,7 +136,7 @@ export class ApiServer {
   }
 
   #exchange(call: Call): Promise<HttpResponse> {
-    const { deadline, doing, isRepeatable = false } = call;
+    const { deadline, doing, isRepeatable = false, method } = call;
     let isRefused = false;
     return retry(
       async () => {
@@ -149,7 +150,7 @@ export class ApiServer {
         if (again.status < 400) return again;
         throw errorOf(again, await readErrorText(again), doing);
       },
-      { deadline, isRepeatable, doing },
+      { deadline, isRepeatable, isRead: isReading(method), doing },
     );
   }
 

@@ -1,6 +1,6 @@
 import type { Deadline } from "../deadline.ts";
 import { type ErrorReason, SandboxError } from "../errors.ts";
-import { type HttpBody, type HttpResponse, readErrorText, type SendHttp } from "../http/exchange.ts";
+import { type HttpBody, type HttpResponse, isReading, readErrorText, type SendHttp } from "../http/exchange.ts";
 import { retry, TransientError } from "../retry.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 
@@ -65,10 +65,10 @@ export class Router {
       isRefused = true;
       return attempt(number + 1);
     };
-    const { deadline, doing } = call;
+    const { deadline, doing, method } = call;
     // A stream was consumed by the first attempt.
     const isRepeatable = call.isRepeatable && !isStream(call.body);
-    return retry(attempt, { deadline, doing, isRepeatable });
+    return retry(attempt, { deadline, doing, isRepeatable, isRead: isReading(method) });
   }
 
   /** Calls the API of the router itself. */
@@ -91,7 +91,7 @@ export class Router {
       const other = new SandboxError("Internal", message, { status: response.status, body: text });
       throw refusalOf(response, text, message) ?? other;
     };
-    return retry(attempt, { deadline, doing, isRepeatable: true });
+    return retry(attempt, { deadline, doing, isRepeatable: true, isRead: isReading(method) });
   }
 
   async #exchange(
