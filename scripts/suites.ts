@@ -141,10 +141,7 @@ interface GoTests {
   readonly env?: { readonly [name: string]: string };
 }
 
-/**
- * sandboxd under the race detector. The tests of the whole program build it with the race detector but need none themselves: that
- * takes half the processor time.
- */
+/** sandboxd under the race detector. The tests of the whole program build it with the race detector but need none themselves. */
 const sandboxdTests: readonly GoTests[] = [
   { packages: ["./cmd/...", "./internal/..."], flags: ["-race"] },
   // They mostly wait: for the ends of processes, for timeouts, for stalled clients.
