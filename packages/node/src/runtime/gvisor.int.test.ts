@@ -101,6 +101,10 @@ describe.skipIf(cannotRun)("Pods under gVisor", () => {
     );
     expect(inside).toMatch(/^CapEff:\t[0-9a-f]{16}$/m);
     expect(outside?.replaceAll("\r", "")).toBe(inside);
+    // Programs open their streams again, for example to write a log to the standard output.
+    const opened = await exec(["sh", "-c", "cat < /dev/stdin > /dev/stdout; echo err > /dev/stderr"]);
+    opened.stdin.end("in");
+    expect([await text(opened.stdout), await text(opened.stderr)]).toEqual(["in", "err\n"]);
     const long = await exec(["sh", "-c", "echo ${#1}", "sh", "x".repeat(120_000)]);
     expect(await text(long.stdout)).toBe("120000\n");
     const killed = await exec(["sh", "-c", "kill -TERM $$"]);

@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { join } from "node:path";
 import { capabilityBits } from "../oci/capabilities.ts";
 import type { OciProcess } from "../oci/spec.ts";
-import { socketPair } from "../system/posix-spawn.ts";
+import { pipe } from "../system/posix-spawn.ts";
 import type { SandboxProcess } from "./oci-runtime.ts";
 import { controlSocketOf, sandboxOf } from "./runsc-checkpoints.ts";
 import { callSandbox } from "./sandbox-control.ts";
@@ -36,8 +36,10 @@ async function start({ root, id, stdin, pidFile }: SandboxExec, argument: object
   const sandbox = sandboxOf(root, id);
   if (sandbox === undefined) throw new Error(`Cannot run the program: container "${id}" does not exist`);
   const socket = join(root, controlSocketOf(sandbox));
-  const pairs = [stdin ? socketPair() : undefined, socketPair(), socketPair()] as const;
-  const theirs = pairs.map((pair) => pair?.theirs ?? openSync("/dev/null", "r"));
+  // Pipes, as programs can open them again under /dev/stdout. Sockets cannot be opened.
+  const [input, output, errors] = [stdin ? pipe() : undefined, pipe(), pipe()] as const;
+  const ours = { stdin: input?.writing, stdout: output.reading, stderr: errors.reading };
+  const theirs = [input?.reading ?? openSync("/dev/null", "r"), output.writing, errors.writing];
   try {
     const call = { socket, method: "containerManager.ExecuteAsync", argument, descriptors: theirs };
     const pid = await callSandbox({ ...call, timeoutMs: startTimeoutMs });
@@ -45,26 +47,30 @@ async function start({ root, id, stdin, pidFile }: SandboxExec, argument: object
       throw new Error("Cannot run the program: the sandbox gave no pid");
     writeFileSync(pidFile, String(pid), { mode: 0o600 });
     const wait = { socket, method: "containerManager.WaitPID", argument: { PID: pid, CID: id }, timeoutMs: Infinity };
-    return { ...streamsOf(pairs), wait: async (signal) => codeOf(await callSandbox({ ...wait, signal })) };
+    return { ...streamsOf(ours), wait: async (signal) => codeOf(await callSandbox({ ...wait, signal })) };
   } catch (error) {
-    for (const pair of pairs) if (pair !== undefined) closeSync(pair.ours);
+    for (const descriptor of Object.values(ours)) if (descriptor !== undefined) closeSync(descriptor);
     throw error;
   } finally {
     for (const descriptor of theirs) closeSync(descriptor);
   }
 }
 
-type Pair = ReturnType<typeof socketPair>;
-
 /** Made when the program runs: a stream reads at once, and its end must not come before somebody listens. */
-function streamsOf([input, output, errors]: readonly [Pair | undefined, Pair, Pair]): Omit<SandboxProcess, "wait"> {
-  const stdin = input && new Socket({ fd: input.ours, readable: false, writable: true });
+function streamsOf(ours: {
+  readonly stdin: number | undefined;
+  readonly stdout: number;
+  readonly stderr: number;
+}): Omit<SandboxProcess, "wait"> {
+  const stdin = ours.stdin === undefined ? undefined : new Socket({ fd: ours.stdin, readable: false, writable: true });
   // A program may end without reading its input: its exit code decides.
   stdin?.on("error", () => undefined);
-  const [stdout, stderr] = [output, errors].map(
-    ({ ours }) => new Socket({ fd: ours, readable: true, writable: false }),
-  );
-  return { stdin, stdout: stdout as Socket, stderr: stderr as Socket };
+  const reading = { readable: true, writable: false };
+  return {
+    stdin,
+    stdout: new Socket({ fd: ours.stdout, ...reading }),
+    stderr: new Socket({ fd: ours.stderr, ...reading }),
+  };
 }
 
 /** As `runsc exec` makes them of a process description (`control.ExecArgs`). It never gives CAP_NET_RAW, which needs an option of runsc. */

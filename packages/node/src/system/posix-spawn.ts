@@ -94,8 +94,15 @@ function signalName(number: number): NodeJS.Signals {
   return (found?.[0] ?? "SIGKILL") as NodeJS.Signals;
 }
 
-/** A pair of connected sockets, which programs do not inherit. The caller closes both. */
-export function socketPair(): { ours: number; theirs: number } {
+/** The ends of a pipe, which programs do not inherit. The caller closes both. */
+export function pipe(): { reading: number; writing: number } {
+  const ends = new Int32Array(2);
+  if (libraryCalls().pipe(ends, closeOnExec) !== 0) throw systemError("create a pipe", koffi.errno());
+  return { reading: ends[0] ?? -1, writing: ends[1] ?? -1 };
+}
+
+/** A pair of connected sockets, which programs do not inherit. */
+function socketPair(): { ours: number; theirs: number } {
   const ends = new Int32Array(2);
   if (libraryCalls().socketPair(unixDomain, streamType | closeOnExec, 0, ends) !== 0)
     throw systemError("create a pair of sockets", koffi.errno());
@@ -134,6 +141,7 @@ const libraryCalls = lazyLibc((library) => {
       "int posix_spawnp(int *pid, const char *file, void *actions, void *attributes, const char **argv, const char **envp)",
     ),
     waitFor: call("int waitpid(int pid, int *status, int options)"),
+    pipe: call("int pipe2(int *ends, int flags)"),
     socketPair: call("int socketpair(int domain, int type, int protocol, int *ends)"),
     initActions: call("int posix_spawn_file_actions_init(void *actions)"),
     destroyActions: call("int posix_spawn_file_actions_destroy(void *actions)"),
