@@ -6,7 +6,7 @@ import type { Failure, Suite, SuiteResult, Tally } from "./suites.ts";
  * Suites that run at the same time. Most of them wait for processes and timers more than they compute: on its own, a suite uses
  * between a third and two thirds of a core.
  */
-const concurrency = Math.max(4, availableParallelism());
+const concurrency = Math.max(3, availableParallelism());
 
 /**
  * Runs all suites, even after failures: those of `first` before the others. Prints the output of each suite when it ends (all of it if a test failed, otherwise
