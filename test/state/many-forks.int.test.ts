@@ -64,6 +64,8 @@ describe.skipIf(cannotRun)("forks of forks, of suspended and of deleted Sandboxe
     const names = Array.from({ length: forks }, (_, index) => `fork-${index}`);
     await Promise.all(names.map((name) => box.create(name, { ...from("many"), runtime: "Injected" })));
     await box.ready(...names);
+    const shortfalls = names.map(async (name) => (await box.condition(name, "Restored"))?.message);
+    expect((await Promise.all(shortfalls)).filter((message) => /failed|cannot/i.test(message ?? ""))).toEqual([]);
     const known = await Promise.all(names.map((name) => askIn(box, name)));
     expect(known).toEqual(
       names.map((name) => ({
