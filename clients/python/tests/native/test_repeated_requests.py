@@ -113,8 +113,8 @@ def test_a_server_that_cannot_be_reached_is_reported_at_the_deadline(sdk: str) -
 @pytest.mark.parametrize(
     ("call", "reason"),
     [
-        (lambda sandbox: sandbox.files.remove("x", timeout=0.5), "OutcomeUnknown"),
-        (lambda sandbox: sandbox.files.read("x", timeout=0.5), "Starting"),
+        (lambda sandbox: sandbox.files.remove("x", timeout=2), "OutcomeUnknown"),
+        (lambda sandbox: sandbox.files.read("x", timeout=2), "Starting"),
     ],
     ids=["change", "read"],
 )

@@ -11,14 +11,14 @@ import { readAll } from "./read-socket.test.support.ts";
 
 describe("a slow client", () => {
   type Handle = ConstructorParameters<typeof HttpsServer>[0]["handle"];
-  const connected = async (handle: Handle): Promise<{ server: HttpsServer; socket: TLSSocket }> => {
+  const connected = async (handle: Handle, requestMs = 60_000): Promise<{ server: HttpsServer; socket: TLSSocket }> => {
     const { authority, ...own } = serverIdentity({ folder: undefined, names: ["127.0.0.1"], nowMs: Date.now() });
     const server = new HttpsServer({
       ...own,
       authority: authority.certificate,
       authenticator: { authenticate: () => anonymous },
       logger: silentLogger,
-      timeouts: { headersMs: 200, requestMs: 400, stalledMs: 200 },
+      timeouts: { headersMs: requestMs / 2, requestMs, stalledMs: 200 },
       handle,
       upgrade: () => undefined,
     });
@@ -30,7 +30,7 @@ describe("a slow client", () => {
   };
 
   const slowly = async (text: string): Promise<string> => {
-    const { server, socket } = await connected(() => Promise.reject(new Error("never")));
+    const { server, socket } = await connected(() => Promise.reject(new Error("never")), 400);
     socket.write(text);
     const answer = await readAll(socket);
     await server.close();
