@@ -22,7 +22,7 @@ export const pythonCommand: readonly string[] = [
 ];
 
 /** Longer than it takes to install the packages on a busy machine. */
-export const pythonInstallTimeoutMs = 300_000;
+export const pythonInstallTimeoutMs = 900_000;
 
 /** The Python of a virtual environment with the packages that the SDK needs, or why there is none. */
 export async function pythonEnvironment(python = "python3"): Promise<{ python: string } | { missing: string }> {
