@@ -10,19 +10,16 @@ import { Progress } from "./progress.ts";
 import { resumeOutcome } from "./sandbox-state.ts";
 
 export interface CreateSandbox extends NewSandboxOptions {
-  readonly timeoutMs: number;
   /** When the server deletes the Sandbox by itself. */
-  readonly shutdownTime?: Date;
+  readonly shutdownTime?: string;
 }
 
 /** Creates a Sandbox. */
 export async function createSandbox({ client, namespace }: Connection, options: CreateSandbox): Promise<Sandbox> {
   const name = options.name ?? `run-${randomBytes(4).toString("hex")}`;
   const manifest = newSandbox(name, options);
-  const expiry = options.shutdownTime && {
-    shutdownTime: options.shutdownTime.toISOString().replace(/\.\d+/, ""),
-    shutdownPolicy: "Delete" as const,
-  };
+  const { shutdownTime } = options;
+  const expiry = shutdownTime === undefined ? {} : { shutdownTime, shutdownPolicy: "Delete" as const };
   try {
     const body = { ...manifest, metadata: { ...manifest.metadata, namespace }, spec: { ...manifest.spec, ...expiry } };
     return await client.create(sandboxes, body);

@@ -5,6 +5,11 @@ import type { Connection } from "./connect.ts";
 /** A sandbox with a lease expires this long after the program that renews it was killed. */
 export const leaseMs = 120_000;
 
+/** The `shutdownTime` of a sandbox that the server deletes after this time. The API has whole seconds. */
+export function shutdownIn(ms: number): string {
+  return new Date(Date.now() + ms).toISOString().replace(/\.\d+/, "");
+}
+
 /** Deletes a sandbox at the end of a command, unless it is cancelled. */
 export class Removal implements AsyncDisposable {
   readonly #connection: Connection;
@@ -40,8 +45,7 @@ export class Removal implements AsyncDisposable {
   }
 
   async #renew(): Promise<void> {
-    const shutdownTime = new Date(Date.now() + leaseMs).toISOString().replace(/\.\d+/, "");
-    const body = { spec: { shutdownTime } };
+    const body = { spec: { shutdownTime: shutdownIn(leaseMs) } };
     await this.#connection.client.patch(sandboxes, this.#name, {
       type: "merge",
       body,

@@ -14,11 +14,11 @@ export interface CreateOptions extends GlobalOptions, NewSandboxOptions {
 /** Creates a sandbox that waits for commands, and waits until it is ready. */
 export async function create(name: string, options: CreateOptions): Promise<void> {
   const timeoutMs = parseDuration(options.timeout);
+  await using signals = new SignalForwarder();
   await using connection = await connect(options);
-  const { metadata } = await createSandbox(connection, { ...options, name, timeoutMs });
+  const { metadata } = await createSandbox(connection, { ...options, name });
   // A sandbox that does not start is deleted again.
   await using removal = new Removal(connection, metadata);
-  await using signals = new SignalForwarder();
   await untilReady(connection, name, { timeoutMs, interrupted: signals.interrupted });
   removal.cancel();
   console.log(`${displayName(sandboxes, name)} ready`);

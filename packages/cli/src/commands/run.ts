@@ -2,7 +2,7 @@ import { trackedPodName } from "@agent-sandbox/api";
 import { connect, type GlobalOptions } from "../client/connect.ts";
 import { createSandbox, untilReady } from "../client/create-sandbox.ts";
 import type { NewSandboxOptions } from "../client/new-sandbox.ts";
-import { leaseMs, Removal } from "../client/removal.ts";
+import { leaseMs, Removal, shutdownIn } from "../client/removal.ts";
 import { SignalForwarder } from "../client/signals.ts";
 import { parseDuration } from "../client/wait-condition.ts";
 import { CommandError } from "../command-error.ts";
@@ -26,8 +26,8 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   await using signals = new SignalForwarder();
   await using connection = await connect(options);
   // If this program is killed, the server deletes the sandbox.
-  const lease = options.rm === true ? { shutdownTime: new Date(Date.now() + timeoutMs + leaseMs) } : {};
-  const created = await createSandbox(connection, { ...options, ...lease, timeoutMs });
+  const lease = options.rm === true ? { shutdownTime: shutdownIn(timeoutMs + leaseMs) } : {};
+  const created = await createSandbox(connection, { ...options, ...lease });
   const name = created.metadata.name ?? "";
   // A sandbox in which nothing was run is deleted too.
   await using removal = new Removal(connection, created.metadata);

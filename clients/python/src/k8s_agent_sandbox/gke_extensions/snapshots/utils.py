@@ -122,7 +122,7 @@ def _why_not_restored(pod: Object | None, snapshot_uid: str) -> str:
     restored = _condition(pod, "PodRestored")
     message = restored.get("message") or ""
     if not restored:
-        return "The Pod was started anew"
+        return "The Pod was started without the snapshot"
     if restored.get("status") != "True":
         return f"The Pod was not restored: {message or restored.get('reason')}"
     return "" if snapshot_uid in message else f'The Pod was restored from another snapshot than "{snapshot_uid}": {message}'
