@@ -1,9 +1,12 @@
 import { getSystemErrorMessage } from "node:util";
+import { printable } from "./client/printable.ts";
 import { CommandError } from "./command-error.ts";
 
 /** Prints an error and returns the exit code. Expected errors are one line; only unexpected ones show a stack. */
 export function reportFailure(error: unknown): number {
-  console.error(lineOf(error) ?? error);
+  const line = lineOf(error);
+  // A message of the server can have several lines, each of which may quote a tenant.
+  console.error(line === undefined ? error : line.split("\n").map(printable).join("\n"));
   return error instanceof CommandError ? error.exitCode : 1;
 }
 

@@ -1,3 +1,5 @@
+import { printable } from "./printable.ts";
+
 export interface ProgressOutput {
   readonly isTTY?: boolean;
   write(text: string): unknown;
@@ -19,7 +21,9 @@ export class Progress implements Disposable {
 
   show(text: string): void {
     // A longer line would wrap, and only its last part would be replaced.
-    const line = text.replaceAll(/\s+/g, " ").slice(0, this.#columns - 1);
+    const line = printable(text)
+      .replaceAll(/\s+/g, " ")
+      .slice(0, this.#columns - 1);
     if (this.#output.isTTY !== true || line === this.#shown) return;
     this.#shown = line;
     this.#output.write(`\r\u001b[2K${line}`);

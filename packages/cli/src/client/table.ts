@@ -1,3 +1,5 @@
+import { printable } from "./printable.ts";
+
 /** The fields of a Kubernetes `Table` that printing needs. */
 export interface Table {
   readonly columnDefinitions: readonly { readonly name: string; readonly priority?: number }[];
@@ -63,5 +65,5 @@ export class GrowingTable {
 
 function formatCell(cell: unknown): string {
   if (cell === undefined || cell === null || cell === "") return "<none>";
-  return typeof cell === "string" ? cell : JSON.stringify(cell);
+  return printable(typeof cell === "string" ? cell : JSON.stringify(cell));
 }

@@ -7,6 +7,7 @@ import { type CopySide, nameOf, parseSide } from "../client/copy-paths.ts";
 import { runExec } from "../client/exec-channel.ts";
 import { formatBytes } from "../client/format-amounts.ts";
 import { openExec } from "../client/open-exec.ts";
+import { printable } from "../client/printable.ts";
 import { Progress } from "../client/progress.ts";
 import { podOf, type SandboxPod } from "../client/sandbox-pod.ts";
 import { archiveOf, type CopyCount, unpackTo } from "../client/tar-copy.ts";
@@ -39,7 +40,7 @@ export async function copy(from: string, to: string, options: CopyOptions): Prom
     clearInterval(timer);
   }
   for (const name of count.skipped)
-    console.error(`Warning: not copied, because it is neither a file nor a folder: ${name}`);
+    console.error(`Warning: not copied, because it is neither a file nor a folder: ${printable(name)}`);
 }
 
 async function upload(session: CopySession, from: string, path: string, count: CopyCount): Promise<void> {

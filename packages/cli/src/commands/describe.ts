@@ -6,6 +6,7 @@ import { findSandbox } from "../client/find-sandbox.ts";
 import { formatAge } from "../client/format-amounts.ts";
 import { runtimeOf } from "../client/pod-runtimes.ts";
 import { troubleOf } from "../client/pod-trouble.ts";
+import { printable } from "../client/printable.ts";
 import { podPath, whyAsleep } from "../client/sandbox-pod.ts";
 import { describeSuspension } from "../client/sandbox-state.ts";
 import { formatEvents } from "./events.ts";
@@ -77,7 +78,7 @@ export function descriptionOf(sandbox: Sandbox, pod: Pod | undefined, now: numbe
   ];
   const shown = facts.filter((fact): fact is readonly [string, string] => Boolean(fact[1]));
   const width = Math.max(...shown.map(([name]) => name.length)) + 2;
-  return shown.map(([name, value]) => `${`${name}:`.padEnd(width)}${value}`).join("\n");
+  return shown.map(([name, value]) => `${`${name}:`.padEnd(width)}${printable(value)}`).join("\n");
 }
 
 function pairsOf(labels: Readonly<Record<string, string>> | undefined): string | undefined {
