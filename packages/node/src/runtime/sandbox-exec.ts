@@ -36,23 +36,35 @@ async function start({ root, id, stdin, pidFile }: SandboxExec, argument: object
   const sandbox = sandboxOf(root, id);
   if (sandbox === undefined) throw new Error(`Cannot run the program: container "${id}" does not exist`);
   const socket = join(root, controlSocketOf(sandbox));
+  const ours = new Set<number>();
+  const theirs = new Set<number>();
+  const close = (descriptors: Iterable<number>): void => {
+    for (const descriptor of descriptors) closeSync(descriptor);
+  };
   // Pipes, as programs can open them again under /dev/stdout. Sockets cannot be opened.
-  const [input, output, errors] = [stdin ? pipe() : undefined, pipe(), pipe()] as const;
-  const ours = { stdin: input?.writing, stdout: output.reading, stderr: errors.reading };
-  const theirs = [input?.reading ?? openSync("/dev/null", "r"), output.writing, errors.writing];
+  const pipeTo = (direction: "reading" | "writing"): number => {
+    const ends = pipe();
+    theirs.add(direction === "reading" ? ends.reading : ends.writing);
+    const own = direction === "reading" ? ends.writing : ends.reading;
+    ours.add(own);
+    return own;
+  };
   try {
-    const call = { socket, method: "containerManager.ExecuteAsync", argument, descriptors: theirs };
+    const input = stdin ? pipeTo("reading") : undefined;
+    if (!stdin) theirs.add(openSync("/dev/null", "r"));
+    const own = { stdin: input, stdout: pipeTo("writing"), stderr: pipeTo("writing") };
+    const call = { socket, method: "containerManager.ExecuteAsync", argument, descriptors: [...theirs] };
     const pid = await callSandbox({ ...call, timeoutMs: startTimeoutMs });
     if (!Number.isSafeInteger(pid) || Number(pid) <= 0)
       throw new Error("Cannot run the program: the sandbox gave no pid");
     writeFileSync(pidFile, String(pid), { mode: 0o600 });
     const wait = { socket, method: "containerManager.WaitPID", argument: { PID: pid, CID: id }, timeoutMs: Infinity };
-    return { ...streamsOf(ours), wait: async (signal) => codeOf(await callSandbox({ ...wait, signal })) };
+    return { ...streamsOf(own), wait: async (signal) => codeOf(await callSandbox({ ...wait, signal })) };
   } catch (error) {
-    for (const descriptor of Object.values(ours)) if (descriptor !== undefined) closeSync(descriptor);
+    close(ours);
     throw error;
   } finally {
-    for (const descriptor of theirs) closeSync(descriptor);
+    close(theirs);
   }
 }
 
