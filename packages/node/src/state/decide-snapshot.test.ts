@@ -71,7 +71,7 @@ const ready = {
   sourceName: "box",
   sourceUID: "b",
   epoch: 2,
-  createdAt: "2026-01-02T03:04:06Z",
+  createdAt: "2026-01-02T03:04:06.000Z",
   restorable: true,
 } as const;
 

@@ -1,10 +1,4 @@
-import {
-  formatTime,
-  isConditionTrue,
-  removeCondition,
-  type SandboxSnapshotStatus,
-  setCondition,
-} from "@agent-sandbox/api";
+import { isConditionTrue, removeCondition, type SandboxSnapshotStatus, setCondition } from "@agent-sandbox/api";
 import type { CaptureProblem, ObservedSnapshot } from "./decide-snapshot.ts";
 import type { StoredSnapshot } from "./snapshot-store.ts";
 
@@ -41,7 +35,8 @@ export function readyStatus(
     sourceName: sandbox.name,
     sourceUID: sandbox.uid,
     epoch,
-    createdAt: formatTime(createdAt),
+    // With milliseconds: of two snapshots of the same second, a Sandbox resumes from the later one.
+    createdAt: new Date(createdAt).toISOString(),
     restorable: isRestorable,
   };
 }
