@@ -5,6 +5,7 @@ import { declareObjects, declareSessions } from "./declare/objects.ts";
 import { withFolder, withServer } from "./declare/options.ts";
 import { declareAccess, declareDiagnosis, declareSandboxes } from "./declare/sandboxes.ts";
 import { declareState } from "./declare/state.ts";
+import { declareSuggestions } from "./declare/suggestions.ts";
 import { version } from "./version.ts";
 
 /** All commands and their options. Each command loads its module when it runs, so that `--help` and `get` start fast. */
@@ -72,5 +73,6 @@ export function createProgram(): Command {
     .argument("[flags...]")
     .action(async (flags) => (await import("./commands/router.ts")).router(flags, version));
 
+  declareSuggestions(program);
   return program;
 }
