@@ -7,6 +7,8 @@ import { CommandError } from "../command-error.ts";
 export interface GlobalOptions {
   readonly dataDir?: string;
   readonly kubeconfig?: string;
+  /** A context of the kubeconfig. Without `kubeconfig` and `dataDir` it is one of kubectl's files. */
+  readonly context?: string;
   readonly namespace?: string;
 }
 
@@ -19,17 +21,22 @@ export interface Connection extends AsyncDisposable {
   readonly namespace: string;
 }
 
-/** Connects to the server of `--kubeconfig`, otherwise to the running box, otherwise to the server kubectl would use. */
+/** Connects to the server of `--kubeconfig` or `--context`, otherwise to the running box, otherwise to the server kubectl would use. */
 export async function connect(options: GlobalOptions): Promise<Connection> {
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
-  const box = options.kubeconfig === undefined ? runningBox(paths, options) : undefined;
+  const { context } = options;
+  const isKubectls = context !== undefined && options.dataDir === undefined;
+  const box = options.kubeconfig === undefined && !isKubectls ? runningBox(paths, options) : undefined;
   const path = options.kubeconfig ?? (box && paths.kubeconfig);
-  if (path === undefined && (options.dataDir !== undefined || !process.env["KUBECONFIG"])) {
+  if (path === undefined && !isKubectls && (options.dataDir !== undefined || !process.env["KUBECONFIG"])) {
     throw new CommandError(
       `no box is running in ${paths.dataDir}: start one with "agent-sandbox up", or pass --kubeconfig`,
     );
   }
-  const { access, error } = await loadDefault(path === undefined ? {} : { path });
+  const { access, error } = await loadDefault({
+    ...(path !== undefined && { path }),
+    ...(context !== undefined && { context }),
+  });
   if (error !== undefined) throw new CommandError(error);
   const transport = new HttpTransport(access);
   const client = createClient(transport, { fieldManager: "agent-sandbox", onWarning: warnOnce() });

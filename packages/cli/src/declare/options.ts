@@ -13,6 +13,7 @@ export function withFolder(command: Command): Command {
 export function withServer(command: Command): Command {
   return withFolder(command)
     .option("--kubeconfig <file>", "kubeconfig of the API server (default: the running box, then KUBECONFIG)")
+    .option("--context <name>", "context of the kubeconfig; without --kubeconfig, of kubectl's files")
     .option("-n, --namespace <name>", "namespace of the objects (default: the namespace in the kubeconfig)");
 }
 
