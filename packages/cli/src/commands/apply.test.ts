@@ -64,3 +64,48 @@ test("calls an object unchanged if the server adds defaults to the items of its 
     ["created", "unchanged", "configured"].map((verb) => `networkpolicy.networking.k8s.io/web ${verb}`),
   );
 });
+
+const short = (kind: string, name: string, spec: object): object => ({
+  apiVersion: "agents.x-k8s.io/v1alpha1",
+  kind,
+  metadata: { name },
+  spec,
+});
+const template = short("SandboxTemplate", "python", {
+  template: { spec: { containers: [{ name: "a", image: "b" }] } },
+});
+
+async function specOf(plural: string, name: string): Promise<unknown> {
+  const path = `/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default/${plural}/${name}`;
+  return ((await server.transport.send({ method: "GET", path })).body as { spec?: unknown }).spec;
+}
+
+test("converts short forms, and gives a claim a pool of its template", async () => {
+  const pool = short("SandboxWarmPool", "warm", { size: 2, template: "python" });
+  await applied(template, pool, short("SandboxClaim", "mine", { template: "python" }));
+  expect(said).toContain(
+    'Converted SandboxWarmPool "warm": agents.x-k8s.io/v1alpha1 became extensions.agents.x-k8s.io/v1beta1, spec.size became spec.replicas, spec.template became spec.sandboxTemplateRef',
+  );
+  expect(await specOf("sandboxwarmpools", "warm")).toEqual({ replicas: 2, sandboxTemplateRef: { name: "python" } });
+  expect(await specOf("sandboxclaims", "mine")).toEqual({ warmPoolRef: { name: "warm" } });
+});
+
+test("creates an empty pool for the claims of a template without one, once", async () => {
+  const claim = (name: string): object => short("SandboxClaim", name, { template: "python" });
+  await applied(template, claim("a"), claim("b"));
+  expect(await specOf("sandboxwarmpools", "shadow-pool-python")).toEqual({
+    replicas: 0,
+    sandboxTemplateRef: { name: "python" },
+  });
+  for (const name of ["a", "b"]) {
+    expect(await specOf("sandboxclaims", name)).toEqual({ warmPoolRef: { name: "shadow-pool-python" } });
+  }
+});
+
+test("says that the refused object was converted, and what is missing", async () => {
+  await expect(applied(short("SandboxClaim", "mine", { template: "none" }))).rejects.toThrow(
+    'Cannot apply SandboxClaim "mine" in its converted form: there is no SandboxTemplate "none" in namespace "default": apply it first',
+  );
+  const unknown = short("SandboxWarmPool", "warm", { size: 1, template: "python", color: "red" });
+  await expect(applied(unknown)).rejects.toThrow(/SandboxWarmPool "warm" in its converted form: .*color/);
+});

@@ -2,26 +2,51 @@ import { isReason, type KubeObject } from "@agent-sandbox/kube";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { displayName, groupOf, resourceOfKind, type ServedResource, UnservedKindError } from "../client/discovery.ts";
 import { type Manifest, readManifests } from "../client/manifests.ts";
+import { convertShortForm, withPool } from "../client/short-forms.ts";
+import { poolOfTemplate } from "../client/template-pool.ts";
 import { lastAppliedAnnotation, threeWayPatch } from "../client/three-way-patch.ts";
 import { CommandError } from "../command-error.ts";
 
-/** Applies all objects of kinds that the server has, and names the others. */
+/** Applies all objects of kinds that the server has, and names the others. Short forms are converted. */
 export async function apply(options: GlobalOptions & { readonly filename: readonly string[] }): Promise<void> {
-  const manifests = await readManifests(options.filename);
+  const manifests = (await readManifests(options.filename)).map(convertShortForm);
   await using connection = await connect(options);
   let left = 0;
-  for (const manifest of manifests) {
+  for (const { changes, template, manifest } of manifests) {
+    if (changes.length > 0) console.error(`Converted ${titleOf(manifest)}: ${changes.join(", ")}`);
     try {
       const resource = await resourceOfKind(connection.transport, manifest);
-      const verb = await applyOne(connection, resource, placed(manifest, resource, connection.namespace));
+      const placed = placedIn(manifest, resource, connection.namespace);
+      const whole = template === undefined ? placed : await withPoolOf(connection, placed, template);
+      const verb = await applyOne(connection, resource, whole);
       console.log(`${displayName(resource, manifest.metadata.name)} ${verb}`);
     } catch (error) {
-      if (!(error instanceof UnservedKindError)) throw error;
+      if (!(error instanceof UnservedKindError)) throw changes.length > 0 ? convertedError(error, manifest) : error;
       left += 1;
       console.error(unserved(manifest, error));
     }
   }
   if (left > 0) throw new CommandError(`${left} of ${manifests.length} objects were not applied`);
+}
+
+function titleOf({ kind, metadata }: Manifest): string {
+  return `${kind} "${metadata.name}"`;
+}
+
+/** A claim's template becomes a pool of it. */
+async function withPoolOf(connection: Connection, manifest: Manifest, template: string): Promise<Manifest> {
+  const { namespace = connection.namespace } = manifest.metadata;
+  const pool = await poolOfTemplate(connection, namespace, template);
+  console.error(`${titleOf(manifest)} takes its sandbox from SandboxWarmPool "${pool}", which has that template`);
+  return withPool(manifest, pool);
+}
+
+/** The message of the server names fields that are not in the user's file. */
+function convertedError(error: unknown, manifest: Manifest): unknown {
+  if (!(error instanceof Error)) return error;
+  return new CommandError(`Cannot apply ${titleOf(manifest)} in its converted form: ${error.message}`, {
+    cause: error,
+  });
 }
 
 function unserved({ apiVersion, kind, metadata }: Manifest, { message }: UnservedKindError): string {
@@ -30,7 +55,7 @@ function unserved({ apiVersion, kind, metadata }: Manifest, { message }: Unserve
   return `Cannot apply ${kind} "${metadata.name}": ${message}${hint}`;
 }
 
-function placed(manifest: Manifest, resource: ServedResource, namespace: string): Manifest {
+function placedIn(manifest: Manifest, resource: ServedResource, namespace: string): Manifest {
   if (!resource.namespaced) return manifest;
   return { ...manifest, metadata: { ...manifest.metadata, namespace: manifest.metadata.namespace ?? namespace } };
 }

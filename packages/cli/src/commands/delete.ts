@@ -2,6 +2,7 @@ import { isReason } from "@agent-sandbox/kube";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, resolveResource, resourceOfKind, type ServedResource } from "../client/discovery.ts";
 import { readManifests } from "../client/manifests.ts";
+import { convertShortForm } from "../client/short-forms.ts";
 import { CommandError } from "../command-error.ts";
 
 export interface DeleteOptions extends GlobalOptions {
@@ -25,7 +26,7 @@ export async function deleteObjects(words: readonly string[], options: DeleteOpt
   await using connection = await connect(options);
   const { client, transport, namespace } = connection;
   const targets: Target[] = [];
-  for (const { apiVersion, kind, metadata } of manifests) {
+  for (const { apiVersion, kind, metadata } of manifests.map((one) => convertShortForm(one).manifest)) {
     const resource = await resourceOfKind(transport, { apiVersion, kind });
     targets.push({ resource, name: metadata.name, namespace: metadata.namespace ?? namespace });
   }
