@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { referencePages } from "./pages.ts";
 
-for (const { file, text } of referencePages()) {
+for (const { file, text } of await referencePages()) {
   const path = join(import.meta.dirname, "../..", file);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);

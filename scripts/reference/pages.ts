@@ -1,5 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
+import { apiPage } from "./api-page.ts";
+import { cliPage } from "./cli-page.ts";
+import { conditionsPage } from "./conditions-page.ts";
+import { metricsPage } from "./metrics-page.ts";
+import { settingsPage } from "./settings-page.ts";
 import { typescriptPage } from "./typescript-page.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -22,8 +27,13 @@ const goPackage = "github.com/agent-sandbox/agent-sandbox/clients/go/sandbox";
 
 const toolsTitle = "\n# @agent-sandbox/sdk/ai\n\n";
 
-/** The reference pages of the SDKs. */
-export function referencePages(): Page[] {
+function plainPage(name: string, title: string, text: string): Page {
+  const made = "Made from the source by `make generate`; do not edit.";
+  return { file: `docs/reference/${name}.md`, text: `# ${title}\n\n${made}\n\n${text.trim()}\n` };
+}
+
+/** The reference pages of the SDKs, the CLI, the API and what operators set and see. */
+export async function referencePages(): Promise<Page[]> {
   const typescript = ["index", "ai"].map((module) => typescriptPage(join(root, `packages/sdk/src/${module}.ts`)));
   const go = printedBy("go", ["run", "./internal/docpage", "sandbox", goPackage], "clients/go");
   const python = printedBy("python3", ["tools/reference_page.py"], "clients/python");
@@ -31,6 +41,11 @@ export function referencePages(): Page[] {
     { file: "docs/reference/typescript.md", text: page("TypeScript", "typescript", typescript.join(toolsTitle)) },
     { file: "docs/reference/go.md", text: page("Go", "go", go) },
     { file: "docs/reference/python.md", text: page("Python", "python", python) },
+    plainPage("cli", "Commands of agent-sandbox", cliPage()),
+    plainPage("api", "Fields of the API", apiPage()),
+    plainPage("conditions", "Conditions, events and their reasons", conditionsPage()),
+    plainPage("metrics", "Metrics", await metricsPage()),
+    plainPage("settings", "Settings", settingsPage()),
   ];
 }
 

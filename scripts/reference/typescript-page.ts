@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseAst } from "rolldown/parseAst";
 import type { ESTree } from "rolldown/utils";
+import { commentBefore } from "./comment-before.ts";
 
 interface Source {
   readonly text: string;
@@ -116,19 +117,4 @@ function textOf(source: Source, { start, end }: ESTree.Span): string {
 
 function nameOf(name: ESTree.ModuleExportName): string {
   return name.type === "Literal" ? name.value : name.name;
-}
-
-/** The text of the comment that ends just before a position. */
-function commentBefore(text: string, start: number): string {
-  const before = text.slice(0, start).trimEnd();
-  if (!before.endsWith("*/")) return "";
-  const open = before.lastIndexOf("/**");
-  const between = before.slice(open + 3, -2);
-  if (open === -1 || between.includes("*/")) return "";
-  const lines = between.split("\n").map((line) => line.replace(/^\s*\* ?/, "").trimEnd());
-  return lines
-    .join("\n")
-    .trim()
-    .replaceAll(/^@param (\w+)/gm, "`$1`:")
-    .replace(/^@example\n/m, "\n");
 }

@@ -3,12 +3,13 @@ import { totalmem } from "node:os";
 
 /** The limits of all sandboxes together. The rest is reserved for the box and the machine. */
 export interface Budget {
+  /** Default: all but the larger of 1 GiB and a tenth of the memory, at least half. */
   readonly memoryBytes: number;
-  /** Processes and threads. */
+  /** Processes and threads. Default: three quarters of the process ids. */
   readonly pids: number;
-  /** When the data folder's filesystem has less free space, new Pods wait and the largest Pod is evicted. */
+  /** When the data folder's filesystem has less free space, new Pods wait and the largest Pod is evicted. Default: a twentieth, at most 4 GiB. */
   readonly diskFreeBytes: number;
-  /** The same for inodes. */
+  /** The same for inodes. Default: a twentieth, at most 100,000. */
   readonly inodesFree: number;
 }
 

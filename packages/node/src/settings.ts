@@ -13,11 +13,14 @@ import { readJson } from "./system/json-file.ts";
 
 /** The operator's settings: the part "node" of `config.json` in the data folder. */
 export interface NodeSettings {
+  /** Runtimes in addition to gVisor and runc, or in their place. */
   readonly runtimes?: readonly RuntimeRegistration[];
+  /** The runtime of Pods without `runtimeClassName`. Default: gVisor where it works, else runc. */
   readonly defaultRuntime?: string;
-  /** The runtimes of Pods whose Namespace has no list of its own. */
+  /** The runtimes of Pods whose Namespace has no list of its own. Default: gVisor and `runtimes`; if gVisor does not work, all that work. */
   readonly allowedRuntimes?: readonly string[];
   readonly images?: Pick<ImageOptions, "registries" | "limits">;
+  /** The path of sandboxd. Default: the one beside the program. */
   readonly sandboxd?: string;
   /** Dangerous privileges that Pods may request. */
   readonly allow?: Partial<Allowances>;
@@ -29,9 +32,9 @@ export interface NodeSettings {
   readonly state?: Partial<StateLimits>;
   /** Files with keys for saved memory. The first key encrypts, all of them decrypt. */
   readonly stateKeyFiles?: readonly string[];
-  /** The subnet of the Pods' addresses. */
+  /** The subnet of the Pods' addresses. Default: a network of 10.192.0.0/10 that the machine does not use. */
   readonly subnet?: string;
-  /** The Pod capacity in the Node object. */
+  /** The number of Pods that may run. Default: 250. */
   readonly podCapacity?: number;
 }
 

@@ -3,12 +3,13 @@ import { type Identity, isSuperuser, nodesGroup, parseAccountUser } from "../aut
 
 /** How much one user may have in progress at the same time. */
 export interface ShareLimits {
-  /** Requests being read, handled or answered. */
+  /** Requests of one user that are read, handled or answered at the same time. Default: 16. */
   readonly requests: number;
-  /** Requests waiting for one of those to end. */
+  /** Requests waiting for one of those to end. Default: 500. */
   readonly waiting: number;
+  /** Open watches of one user. Default: 250. */
   readonly watches: number;
-  /** Sessions with Pods, proxied requests and logs. */
+  /** Sessions with Pods, proxied requests and logs of one user. Default: 100. */
   readonly streams: number;
 }
 

@@ -5,11 +5,11 @@ import type { UsageCheck } from "../store/store.ts";
 
 /** How much namespaces may store. */
 export interface NamespaceLimits {
-  /** Objects of all kinds in one namespace. */
+  /** Objects of all kinds in one namespace. Default: 50,000. */
   readonly objects: number;
-  /** Characters of JSON in one namespace. */
+  /** Characters of JSON in one namespace. Default: a quarter of `totalBytes`. */
   readonly bytes: number;
-  /** Characters of JSON in all namespaces together. */
+  /** Characters of JSON in all namespaces together. Default: an eighth of the heap. */
   readonly totalBytes: number;
 }
 

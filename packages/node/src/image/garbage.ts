@@ -8,12 +8,13 @@ export interface GarbageCandidate {
 }
 
 export interface GarbageLimits {
-  /** The limit for all images together. */
+  /** The limit for all images together. Default: 100 GiB. */
   readonly storeBytes: number;
-  /** Disk usage in per cent: above `highPercent`, images are removed until `lowPercent` is reached. */
+  /** Disk usage in per cent, above which images are removed. Default: 85. */
   readonly highPercent: number;
+  /** Images are removed until this disk usage in per cent is reached. Default: 80. */
   readonly lowPercent: number;
-  /** Images that were used more recently are not removed. */
+  /** Images that were used more recently are not removed. Default: 120,000. */
   readonly leastAgeMs: number;
 }
 

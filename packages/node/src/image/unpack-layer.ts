@@ -48,8 +48,9 @@ export class UnpackBudget {
 }
 
 export interface UnpackLimits {
-  /** The size of all layers of an image, both compressed and unpacked. */
+  /** The size of all layers of an image, both compressed and unpacked. Default: 32 GiB. */
   readonly imageBytes: number;
+  /** Files and folders in all layers. Default: 2,000,000. */
   readonly imageEntries: number;
 }
 

@@ -4,9 +4,11 @@ import type { OciResources } from "./spec.ts";
 
 /** The limits of containers that have none. */
 export interface ResourceDefaults {
+  /** Default: 2 GiB. */
   readonly memoryBytes: number;
+  /** Processes and threads. Default: 1024. */
   readonly pids: number;
-  /** The disk limit of a Pod: its containers' layers, their logs and its emptyDir volumes. */
+  /** The disk limit of a Pod: its containers' layers, their logs and its emptyDir volumes. Default: 20 GiB. */
   readonly diskBytes: number;
 }
 

@@ -7,6 +7,7 @@ export interface RuntimeRegistration {
   readonly name: string;
   /** A path, or a name to find on the PATH. */
   readonly program: string;
+  /** Arguments in front of those of the node. */
   readonly args?: readonly string[];
   /** The command line that it is compatible with. Default: runsc for a program of that name, else runc. */
   readonly kind?: RuntimeKind;

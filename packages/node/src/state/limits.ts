@@ -2,21 +2,27 @@ import { StateError } from "./state-error.ts";
 
 /** The limits of saved memory and of snapshots on this node. */
 export interface StateLimits {
-  /** Images of suspended Sandboxes, in all and of one namespace. */
+  /** Images of suspended Sandboxes, in all. Default: 2000. */
   readonly images: number;
+  /** Images of one namespace. Default: 1000. */
   readonly imagesPerNamespace: number;
-  /** Their bytes on the disk: of one image, of one namespace, and in all. */
+  /** Bytes on the disk of one image. Default: a quarter of `bytes`. */
   readonly imageBytes: number;
+  /** Bytes on the disk of the images of one namespace. Default: half of `bytes`. */
   readonly bytesPerNamespace: number;
+  /** Bytes on the disk of all images. Default: a quarter of the disk. */
   readonly bytes: number;
-  /** Pods that are saved at the same time. Each writes as fast as the disk allows. */
+  /** Pods that are saved at the same time. Each writes as fast as the disk allows. Default: 2. */
   readonly saves: number;
-  /** Snapshots: in all, of one namespace and of one Sandbox. */
+  /** Snapshots, in all. Default: 256. */
   readonly snapshots: number;
+  /** Snapshots of one namespace. Default: 64. */
   readonly snapshotsPerNamespace: number;
+  /** Snapshots of one Sandbox. Default: 32. */
   readonly snapshotsPerSandbox: number;
-  /** Their bytes on the disk, in all and of one namespace. */
+  /** Bytes on the disk of all snapshots. Default: 64 GiB. */
   readonly snapshotBytes: number;
+  /** Bytes on the disk of the snapshots of one namespace. Default: 16 GiB. */
   readonly snapshotBytesPerNamespace: number;
 }
 
