@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
-import { convertReview } from "@agent-sandbox/api";
+import { convertReview } from "@agent-sandbox/api/conversion";
 import type { Authority } from "./authority.ts";
 
 /** Our conversion between versions as a webhook in this process. */

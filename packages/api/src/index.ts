@@ -1,6 +1,5 @@
 export * from "./activity/index.ts";
 export * from "./annotations.ts";
-export * from "./conversion/index.ts";
 export type {
   CustomResourceConversion,
   CustomResourceDefinition,
@@ -21,6 +20,7 @@ export {
   sandboxSnapshots,
   sandboxTemplates,
   sandboxWarmPools,
+  shadowPoolPrefix,
   snapshotsGroup,
 } from "./kinds.ts";
 export type * from "./kubernetes.ts";

@@ -6,6 +6,9 @@ export const extensionsGroup = "extensions.agents.x-k8s.io";
 export const snapshotsGroup = "snapshots.agents.x-k8s.io";
 export const podSnapshotsGroup = "podsnapshot.gke.io";
 
+/** The prefix of the name of the pool that represents a template if a v1alpha1 claim names no pool. */
+export const shadowPoolPrefix = "shadow-pool-";
+
 /** What a client needs to address one kind; `shape` carries the object type and is never set. */
 export interface KindResource<T> {
   readonly apiVersion: string;

@@ -1,3 +1,2 @@
 export { type ConversionReviewResponse, convertReview } from "./conversion-review.ts";
 export { type ConversionResult, convert } from "./convert.ts";
-export { shadowPoolPrefix } from "./sandbox-claim.ts";

@@ -1,5 +1,5 @@
 import { v1alpha1SandboxClaimStateAnnotation, v1beta1SandboxClaimStateAnnotation } from "../annotations.ts";
-import { extensionsGroup } from "../kinds.ts";
+import { extensionsGroup, shadowPoolPrefix } from "../kinds.ts";
 import { deepEqual, isJsonObject, type JsonObject } from "../primitives/deep-equal.ts";
 import { sandboxClaimStatus } from "../shapes/claim-shapes.ts";
 import * as v1alpha1 from "../v1alpha1/sandbox-claim.ts";
@@ -8,9 +8,6 @@ import { compareFields } from "./fields.ts";
 import type { Content, KindConversion } from "./kind-conversion.ts";
 import { partOf, unreadable } from "./saved-state.ts";
 import { Unconvertible } from "./unconvertible.ts";
-
-/** The prefix of the name of the pool that represents a template if a v1alpha1 claim names no pool. */
-export const shadowPoolPrefix = "shadow-pool-";
 
 /** The template and the pool that a v1alpha1 claim names. */
 interface Choice {

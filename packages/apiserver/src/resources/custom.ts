@@ -1,4 +1,5 @@
-import { type CustomResourceDefinition, convert } from "@agent-sandbox/api";
+import type { CustomResourceDefinition } from "@agent-sandbox/api";
+import { convert } from "@agent-sandbox/api/conversion";
 import { crds } from "@agent-sandbox/api/crds";
 import { ApiError, type FieldError } from "../api-error.ts";
 import { type ApiObject, valueAt } from "../api-object.ts";

@@ -1,4 +1,4 @@
-import { type Change, followResource, type KubeObject, type Resource } from "@agent-sandbox/kube";
+import { type Change, followResource, type KubeObject, type Resource } from "@agent-sandbox/kube/requests";
 import { CommandError } from "../command-error.ts";
 import type { Connection } from "./connect.ts";
 import type { Progress } from "./progress.ts";

@@ -1,4 +1,10 @@
-import { type Client, type ClusterAccess, createClient, HttpTransport, loadDefault } from "@agent-sandbox/kube";
+import {
+  type Client,
+  type ClusterAccess,
+  createClient,
+  HttpTransport,
+  loadDefault,
+} from "@agent-sandbox/kube/requests";
 import { type BoxPaths, boxPaths, dataDirFrom } from "../box/box-paths.ts";
 import { findRunningBox, type RunningBox } from "../box/running-box.ts";
 import { CommandError } from "../command-error.ts";
@@ -38,7 +44,7 @@ export async function connect(options: GlobalOptions): Promise<Connection> {
     ...(context !== undefined && { context }),
   });
   if (error !== undefined) throw new CommandError(error);
-  const transport = new HttpTransport(access);
+  const transport = new HttpTransport(access, { startsFast: true });
   const client = createClient(transport, { fieldManager: "agent-sandbox", onWarning: warnOnce() });
   const namespace = options.namespace ?? access.namespace;
   return { access, transport, client, namespace, [Symbol.asyncDispose]: () => client.close() };

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { findCondition, type Sandbox, sandboxes } from "@agent-sandbox/api";
-import { isReason } from "@agent-sandbox/kube";
+import { isReason } from "@agent-sandbox/kube/requests";
 import { CommandError } from "../command-error.ts";
 import { awaitObject, type Outcome } from "./await-object.ts";
 import type { Connection } from "./connect.ts";

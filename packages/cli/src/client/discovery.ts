@@ -1,4 +1,4 @@
-import type { Resource, Transport } from "@agent-sandbox/kube";
+import type { Resource, Transport } from "@agent-sandbox/kube/requests";
 import { CommandError } from "../command-error.ts";
 
 /** A resource from the discovery document. */

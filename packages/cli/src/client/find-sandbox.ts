@@ -1,5 +1,5 @@
 import { type Sandbox, sandboxClaims, sandboxes } from "@agent-sandbox/api";
-import { isReason } from "@agent-sandbox/kube";
+import { isReason } from "@agent-sandbox/kube/requests";
 import { CommandError } from "../command-error.ts";
 import type { Connection } from "./connect.ts";
 

@@ -1,5 +1,5 @@
 import { type Pod, podNameAnnotation } from "@agent-sandbox/api";
-import type { Transport } from "@agent-sandbox/kube";
+import type { Transport } from "@agent-sandbox/kube/requests";
 import { fetchJson, type ServedResource } from "./discovery.ts";
 import type { Table } from "./table.ts";
 

@@ -1,4 +1,4 @@
-import type { ClusterAccess } from "@agent-sandbox/kube";
+import type { ClusterAccess } from "@agent-sandbox/kube/requests";
 import { WebSocket } from "ws";
 import { CommandError } from "../command-error.ts";
 import { refusalOf, requestOptions } from "./raw-request.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { RequestOptions } from "node:https";
 import { text } from "node:stream/consumers";
-import type { ClusterAccess } from "@agent-sandbox/kube";
+import type { ClusterAccess } from "@agent-sandbox/kube/requests";
 
 /** Options for requests with Node's HTTP client or a WebSocket: URL, TLS settings and credentials. */
 export async function requestOptions(access: ClusterAccess, path: string): Promise<RequestOptions & { url: string }> {

@@ -1,5 +1,5 @@
 import { sandboxes } from "@agent-sandbox/api";
-import { isReason } from "@agent-sandbox/kube";
+import { isReason } from "@agent-sandbox/kube/requests";
 import type { Connection } from "./connect.ts";
 
 /** A sandbox with a lease expires this long after the program that renews it was killed. */

@@ -1,4 +1,4 @@
-import { isReason, type KubeObject } from "@agent-sandbox/kube";
+import { isReason, type KubeObject } from "@agent-sandbox/kube/requests";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { displayName, groupOf, resourceOfKind, type ServedResource, UnservedKindError } from "../client/discovery.ts";
 import { type Manifest, readManifests } from "../client/manifests.ts";

@@ -1,4 +1,4 @@
-import { isReason } from "@agent-sandbox/kube";
+import { isReason } from "@agent-sandbox/kube/requests";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, resolveResource, resourceOfKind, type ServedResource } from "../client/discovery.ts";
 import { readManifests } from "../client/manifests.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Pod, sandboxes, trackedPodName } from "@agent-sandbox/api";
-import { isReason, type Resource } from "@agent-sandbox/kube";
+import { isReason, type Resource } from "@agent-sandbox/kube/requests";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { displayName } from "../client/discovery.ts";
 import { findSandbox } from "../client/find-sandbox.ts";

@@ -1,5 +1,5 @@
 import { type SandboxSnapshot, type SandboxSnapshotSpec, sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
-import { isReason } from "@agent-sandbox/kube";
+import { isReason } from "@agent-sandbox/kube/requests";
 import { awaitObject } from "../client/await-object.ts";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { displayName } from "../client/discovery.ts";

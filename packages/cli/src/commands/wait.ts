@@ -1,4 +1,4 @@
-import { type Change, followResource, type KubeError, type KubeObject } from "@agent-sandbox/kube";
+import { type Change, followResource, type KubeError, type KubeObject } from "@agent-sandbox/kube/requests";
 import { connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, resolveResource } from "../client/discovery.ts";
 import { podTrouble } from "../client/pod-trouble.ts";

@@ -3,7 +3,8 @@ import { readFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { createSecureContext } from "node:tls";
-import { convertReview, type ListenAddress } from "@agent-sandbox/api";
+import type { ListenAddress } from "@agent-sandbox/api";
+import { convertReview } from "@agent-sandbox/api/conversion";
 import type { Logger } from "@agent-sandbox/kube";
 import { listen, type Serving } from "./plain-server.ts";
 

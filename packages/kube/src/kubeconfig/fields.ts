@@ -36,7 +36,9 @@ export class Fields {
    * `flag`.
    */
   static async parse(file: string, text: string): Promise<Fields> {
-    // Loaded on first use: in a cluster there is no kubeconfig.
+    const json = parseJson(text);
+    if (json !== undefined) return new Fields(file, "", json);
+    // Loaded on first use: in a cluster there is no kubeconfig, and that of the box is JSON.
     const { parseDocument } = await import("./yaml.ts");
     const document = parseDocument(text, { schema: "failsafe", customTags: ["null"], merge: true, prettyErrors: true });
     const [error] = document.errors;
@@ -104,6 +106,18 @@ export class Fields {
 
   #path(field: string): string {
     return this.#where === "" ? field : `${this.#where}.${field}`;
+  }
+}
+
+/** The content of a file that is JSON, with every scalar as text; otherwise undefined. Parsing it as YAML takes 50 times as long. */
+function parseJson(text: string): unknown {
+  if (!text.startsWith("{")) return undefined;
+  try {
+    return JSON.parse(text, (_, value: unknown, context?: { readonly source?: string }) =>
+      typeof value === "number" || typeof value === "boolean" ? (context?.source ?? String(value)) : value,
+    );
+  } catch {
+    return undefined;
   }
 }
 

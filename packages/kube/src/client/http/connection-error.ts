@@ -26,6 +26,7 @@ const states: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "there is no route to it",
   ENETUNREACH: "there is no route to it",
   UND_ERR_CONNECT_TIMEOUT: "it did not accept the connection in time",
+  ETIMEDOUT: "it did not accept the connection in time",
 };
 
 export interface ErrorPlace {

@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import { KubeError } from "../../errors.ts";
 import { connectionError } from "./connection-error.ts";
+import type { ConnectionPool } from "./connection-pool.ts";
 
 export interface Head {
   readonly status: number;
@@ -28,7 +29,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #outcome: { readonly error?: KubeError } | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions, signal: AbortSignal | undefined) {
+  constructor(pool: ConnectionPool, options: Dispatcher.DispatchOptions, signal: AbortSignal | undefined) {
     const { promise, resolve, reject } = Promise.withResolvers<Head>();
     this.head = promise;
     // Prevent an unhandled rejection when only the chunks are read.
@@ -43,7 +44,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     signal?.addEventListener("abort", this.#onAbort, { once: true });
-    dispatcher.dispatch(options, this);
+    pool.dispatch(options, this);
   }
 
   /** Closes the connection unless the response is complete. */
@@ -77,7 +78,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Undici waits for a connection before it starts a request; the request may have been cancelled meanwhile.
+    // A pool waits for a connection before it starts a request; the request may have been cancelled meanwhile.
     if (this.#outcome) controller.abort(this.#outcome.error ?? new Error("cancelled"));
     else this.#sent = true;
   }

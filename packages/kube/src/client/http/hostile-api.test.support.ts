@@ -93,6 +93,14 @@ export async function hostileTransport(
   return { api, transport };
 }
 
+/** Undici and Node's own client, which must behave the same. */
+export const httpClients: readonly HttpTransportOptions[] = [{ startsFast: false }, { startsFast: true }];
+
+/** `hostileTransport` with one of the clients. */
+export function openerOf(client: HttpTransportOptions): typeof hostileTransport {
+  return (answer, options = {}, over = {}) => hostileTransport(answer, { ...client, ...options }, over);
+}
+
 /** The `KubeError` of a call that must fail. */
 export async function failing(promise: Promise<unknown>): Promise<KubeError> {
   const error = await promise.then(

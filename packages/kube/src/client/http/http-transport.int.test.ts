@@ -2,20 +2,25 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { KubeError } from "../../errors.ts";
 import type { TransportRequest } from "../../transport.ts";
-import { type Answer, failing, hostileTransport, json, until } from "./hostile-api.test.support.ts";
+import { type Answer, failing, httpClients, json, openerOf, until } from "./hostile-api.test.support.ts";
 import { HttpTransport, type HttpTransportOptions } from "./http-transport.ts";
 
 const get: TransportRequest = { method: "GET", path: "/api/v1/pods" };
 const post: TransportRequest = { method: "POST", path: "/api/v1/pods", body: { kind: "Pod" } };
 
-describe("a request", () => {
+describe.each(httpClients)("a request with %o", (client) => {
+  const open = openerOf(client);
+
   test("has its method, its path below the server's prefix, headers and body", async () => {
-    const { api } = await hostileTransport((_, response) => json(response, { ok: true }, 201, { "x-one": "1" }));
-    const transport = new HttpTransport({
-      ...api.access({ headers: { "impersonate-group": ["a", "b"] } }),
-      server: `${api.url}/prefix/`,
-      credentials: { get: async () => ({ authorization: "Bearer t" }), renew: async (same) => same },
-    });
+    const { api } = await open((_, response) => json(response, { ok: true }, 201, { "x-one": "1" }));
+    const transport = new HttpTransport(
+      {
+        ...api.access({ headers: { "impersonate-group": ["a", "b"] } }),
+        server: `${api.url}/prefix/`,
+        credentials: { get: async () => ({ authorization: "Bearer t" }), renew: async (same) => same },
+      },
+      client,
+    );
     const patch = { ...post, method: "PATCH", headers: { "content-type": "application/merge-patch+json" } } as const;
     const answer = await transport.send(patch);
     await transport.close();
@@ -36,27 +41,27 @@ describe("a request", () => {
   });
 
   test("reuses connections and opens no more than allowed", async () => {
-    const { api, transport } = await hostileTransport((_, response) => json(response, {}), { connections: 3 });
+    const { api, transport } = await open((_, response) => json(response, {}), { connections: 3 });
     for (let round = 0; round < 5; round += 1) await Promise.all(Array.from({ length: 20 }, () => transport.send(get)));
     expect(api.connections).toBe(3);
   });
 
   test("asks for compressed responses only if enabled", async () => {
     const zipped = gzipSync(JSON.stringify({ zipped: true }));
-    const { api, transport } = await hostileTransport(
+    const { api, transport } = await open(
       (_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(zipped),
       {},
       { compression: true },
     );
     expect(await transport.send(get)).toMatchObject({ body: { zipped: true } });
-    const plain = new HttpTransport(api.access());
+    const plain = new HttpTransport(api.access(), client);
     await plain.send(get);
     await plain.close();
     expect(api.requests.map(({ headers }) => headers["accept-encoding"])).toEqual(["gzip", undefined]);
   });
 
   test("to a port without listener was not sent", async () => {
-    const { api, transport } = await hostileTransport(() => undefined);
+    const { api, transport } = await open(() => undefined);
     await api[Symbol.asyncDispose]();
     const error = await failing(transport.send(post));
     expect(error.reason).toBe("Unreachable");
@@ -81,7 +86,7 @@ describe("a request", () => {
       (request) => request.socket.destroy(),
       {},
       "Interrupted",
-      /other side closed|ECONNRESET/,
+      /other side closed|ECONNRESET|socket hang up/,
     ],
     [
       "a reset within the response",
@@ -162,7 +167,7 @@ describe("a request", () => {
     ],
     ["bytes that are not HTTP", (request) => void request.socket.end("SSH-2.0-OpenSSH\r\n"), {}, "Interrupted", /HTTP/],
   ])("that gets %s fails with one clear error and is not repeated", async ([, answer, options, reason, message]) => {
-    const { api, transport } = await hostileTransport(answer, options);
+    const { api, transport } = await open(answer, options);
     const error = await failing(transport.send(post));
     expect(error.reason).toBe(reason);
     expect(error.message).toMatch(message);
@@ -170,7 +175,7 @@ describe("a request", () => {
   });
 
   test("that is rejected returns the body, JSON or not", async () => {
-    const { transport } = await hostileTransport((_, response, nth) => {
+    const { transport } = await open((_, response, nth) => {
       if (nth === 1) json(response, { kind: "Status", code: 409 }, 409);
       else if (nth === 2) response.writeHead(502, { "content-type": "text/html" }).end("<html>bad gateway");
       else response.writeHead(503, { "content-length": "0" }).end();
@@ -181,7 +186,7 @@ describe("a request", () => {
   });
 
   test("ends together with its connection when the caller aborts", async () => {
-    const { api, transport } = await hostileTransport(() => undefined);
+    const { api, transport } = await open(() => undefined);
     const abort = new AbortController();
     const answer = failing(transport.send({ ...post, signal: abort.signal }));
     await until(() => api.requests.length === 1);
@@ -198,7 +203,7 @@ describe("a request", () => {
 
   test("that is aborted while it waits for a connection is never sent", async () => {
     const held: (() => void)[] = [];
-    const { api, transport } = await hostileTransport((_, response) => held.push(() => json(response, {})), {
+    const { api, transport } = await open((_, response) => held.push(() => json(response, {})), {
       connections: 1,
     });
     const first = transport.send(get);
@@ -217,7 +222,7 @@ describe("a request", () => {
   });
 
   test("fails when the transport is closed, and so do later ones", async () => {
-    const { api, transport } = await hostileTransport(() => undefined);
+    const { api, transport } = await open(() => undefined);
     const pending = failing(transport.send(get));
     await until(() => api.requests.length === 1);
     await transport.close();
@@ -226,10 +231,12 @@ describe("a request", () => {
   });
 });
 
-describe("credentials", () => {
+describe.each(httpClients)("credentials with %o", (client) => {
+  const open = openerOf(client);
+
   test("that the server rejects are renewed, and the request is sent once more", async () => {
     const tokens = ["old", "new"];
-    const { api, transport } = await hostileTransport(
+    const { api, transport } = await open(
       (request, response) => json(response, {}, request.headers.authorization === "Bearer new" ? 200 : 401),
       {},
       {

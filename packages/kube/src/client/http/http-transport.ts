@@ -1,10 +1,11 @@
 import { createSecureContext, type SecureContext } from "node:tls";
-import type { Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
 import { KubeError } from "../../errors.ts";
 import type { StreamResponse, Transport, TransportRequest, TransportResponse } from "../../transport.ts";
 import { readBody } from "./body.ts";
 import { type ClusterAccess, type Credential, isSameCredential } from "./cluster-access.ts";
 import { connectionError } from "./connection-error.ts";
+import type { ConnectionPool, PoolSettings } from "./connection-pool.ts";
 import { Exchange, type Head } from "./exchange.ts";
 import { watchEvents } from "./watch-events.ts";
 
@@ -19,6 +20,8 @@ export interface HttpTransportOptions {
   /** The largest watch event. Default 16 MiB, ten times the largest object that a server stores. */
   readonly maxEventBytes?: number;
   readonly userAgent?: string;
+  /** Use Node's own HTTP client: loaded faster, slower per request. For programs that send few requests. Default false. */
+  readonly startsFast?: boolean;
 }
 
 const defaults: Required<HttpTransportOptions> = {
@@ -28,15 +31,13 @@ const defaults: Required<HttpTransportOptions> = {
   maxBodyBytes: 256 << 20,
   maxEventBytes: 16 << 20,
   userAgent: "agent-sandbox",
+  startsFast: false,
 };
-
-/** Long enough for a controller's next write to find an open connection; shorter than the timeouts of servers and load balancers. */
-const keepAliveMs = 30_000;
 
 interface Pools {
   readonly certificate: Credential["certificate"];
-  readonly requests: Pool;
-  readonly watches: Pool;
+  readonly requests: ConnectionPool;
+  readonly watches: ConnectionPool;
 }
 
 /** A transport over HTTP/1.1, so that no response waits for another one on the same connection. */
@@ -162,30 +163,22 @@ export class HttpTransport implements Transport {
 
   /** Called only when there are no open pools: `import()` costs a tenth of a request's CPU time, even the second time. */
   async #poolsFor(credential: Credential): Promise<Pools> {
-    // Loaded on first use: it takes 0.1 s, which a process with an embedded API server does not need.
-    const { Pool } = await import("./undici-pool.ts");
+    const openPool = await poolOpener(this.#options.startsFast);
     const open = this.#openPools(credential);
     if (open !== undefined) return open;
     const { certificate } = credential;
     const current = this.#pools;
     const { connections, connectTimeoutMs } = this.#options;
-    const { serverName, insecure } = this.#access.tls;
-    const shared: Pool.Options = {
-      allowH2: false,
-      keepAliveTimeout: keepAliveMs,
-      connect: {
-        timeout: connectTimeoutMs,
-        ...(serverName === undefined ? {} : { servername: serverName }),
-        ...(insecure === true ? { rejectUnauthorized: false } : {}),
-        ...(this.#origin.startsWith("https:") ? { secureContext: this.#secureContext(certificate) } : {}),
-      },
-    };
+    const { serverName, insecure = false } = this.#access.tls;
+    const isTls = this.#origin.startsWith("https:");
+    const secureContext = isTls ? this.#secureContext(certificate) : undefined;
+    const shared = { origin: this.#origin, connectTimeoutMs, serverName, insecure, secureContext };
     // Pending requests on the old connections finish there.
     if (current) void Promise.all([current.requests.close(), current.watches.close()]);
     this.#pools = {
       certificate,
-      requests: new Pool(this.#origin, { ...shared, connections }),
-      watches: new Pool(this.#origin, { ...shared, connections: null }),
+      requests: openPool({ ...shared, connections }),
+      watches: openPool({ ...shared, connections: null }),
     };
     return this.#pools;
   }
@@ -207,4 +200,11 @@ function parseServer(server: string): URL {
     throw new KubeError("Unreachable", `Cannot use the API server "${server}": it is not an http or https URL`);
   }
   return url;
+}
+
+/** Both are loaded on first use: undici takes 0.1 s, which a process with an embedded API server does not need. */
+async function poolOpener(startsFast: boolean): Promise<(settings: PoolSettings) => ConnectionPool> {
+  if (!startsFast) return (await import("./undici-pool.ts")).openUndiciPool;
+  const { NodePool } = await import("./node-pool.ts");
+  return (settings) => new NodePool(settings);
 }

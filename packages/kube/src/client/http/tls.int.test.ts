@@ -6,7 +6,7 @@ import type { TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Authority, type Pair } from "./certificates.test.support.ts";
 import { type ClusterAccess, fixedCredential } from "./cluster-access.ts";
-import { HostileApi, json } from "./hostile-api.test.support.ts";
+import { HostileApi, httpClients, json } from "./hostile-api.test.support.ts";
 import { HttpTransport } from "./http-transport.ts";
 
 let ours: Authority;
@@ -38,16 +38,16 @@ async function serve(server: string, requestCert = false): Promise<HostileApi> {
   return api;
 }
 
-async function ask(api: HostileApi, over: Partial<ClusterAccess>): Promise<object> {
-  const transport = new HttpTransport(api.access(over));
+async function ask(api: HostileApi, over: Partial<ClusterAccess>, client = {}): Promise<object> {
+  const transport = new HttpTransport(api.access(over), client);
   opened.push(() => transport.close());
   const answer = await transport.send({ method: "GET", path: "/" }).catch((error: object) => error);
   return "body" in answer ? (answer.body as object) : answer;
 }
 
-describe("TLS", () => {
+describe.each(httpClients)("TLS with %o", (client) => {
   test("trusts a server with a certificate of the CA", async () => {
-    expect(await ask(await serve("good"), { tls: { ca: ours.cert } })).toEqual({});
+    expect(await ask(await serve("good"), { tls: { ca: ours.cert } }, client)).toEqual({});
   });
 
   test.for<[string, string, () => ClusterAccess["tls"], RegExp]>([
@@ -72,46 +72,51 @@ describe("TLS", () => {
     ],
   ])("rejects %s before anything is sent", async ([, server, tls, message]) => {
     const api = await serve(server);
-    const error = await ask(api, { tls: tls() });
+    const error = await ask(api, { tls: tls() }, client);
     expect(error).toMatchObject({ reason: "Unreachable", message: expect.stringMatching(message) });
     expect((error as Error).message).toMatch(/^Cannot reach "https:\/\/127.0.0.1:\d+": /);
     expect(api.requests).toEqual([]);
   });
 
   test("checks the certificate for the configured server name", async () => {
-    expect(await ask(await serve("named"), { tls: { ca: ours.cert, serverName: "kube.test" } })).toEqual({});
+    expect(await ask(await serve("named"), { tls: { ca: ours.cert, serverName: "kube.test" } }, client)).toEqual({});
   });
 
   test("accepts any certificate if configured as insecure", async () => {
-    expect(await ask(await serve("expired"), { tls: { insecure: true } })).toEqual({});
+    expect(await ask(await serve("expired"), { tls: { insecure: true } }, client)).toEqual({});
   });
 
   test("reports an http port that is used with https", async () => {
     const api = await HostileApi.start((_, response) => json(response, {}));
     opened.push(() => api[Symbol.asyncDispose]());
-    const error = await ask(api, { server: api.url.replace("http:", "https:") });
+    const error = await ask(api, { server: api.url.replace("http:", "https:") }, client);
     expect(error).toMatchObject({ message: expect.stringContaining("does not speak TLS") });
   });
 });
 
-describe("client certificates", () => {
+describe.each(httpClients)("client certificates with %o", (client) => {
   const signed = (): Pair => ours.issue("alice");
 
   test("identify the client", async () => {
     const credentials = fixedCredential({ certificate: signed() });
-    expect(await ask(await serve("good", true), { tls: { ca: ours.cert }, credentials })).toEqual({ user: "alice" });
+    expect(await ask(await serve("good", true), { tls: { ca: ours.cert }, credentials }, client)).toEqual({
+      user: "alice",
+    });
   });
 
   test.for<[string, () => Pair | undefined]>([
     ["missing", () => undefined],
     ["signed by another CA", () => theirs.issue("mallory")],
     ["expired", () => ours.issue("bob", { expired: true })],
-  ])("%s: a server that only closes the connection gives Interrupted", async ([, issue]) => {
+  ])("%s: a server that closes the connection is reported", async ([, issue]) => {
     const api = await serve("good", true);
     const certificate = issue();
     const credentials = fixedCredential(certificate ? { certificate } : {});
-    const error = await ask(api, { tls: { ca: ours.cert }, credentials });
-    expect(error).toMatchObject({ reason: "Interrupted" });
+    const error = await ask(api, { tls: { ca: ours.cert }, credentials }, client);
+    // Some clients read the alert that precedes the end of the connection.
+    expect((error as Error).message).toMatch(
+      /^Cannot finish GET "\/": the connection broke|rejected our client certificate/,
+    );
     expect(api.requests).toEqual([]);
   });
 
@@ -135,10 +140,13 @@ describe("client certificates", () => {
       });
     });
     const access = { server: `https://127.0.0.1:${port}`, namespace: "", tls: { ca: ours.cert } };
-    const transport = new HttpTransport({
-      ...access,
-      credentials: fixedCredential({ certificate: theirs.issue("eve") }),
-    });
+    const transport = new HttpTransport(
+      {
+        ...access,
+        credentials: fixedCredential({ certificate: theirs.issue("eve") }),
+      },
+      client,
+    );
     opened.push(() => transport.close());
     await expect(transport.send({ method: "GET", path: "/" })).rejects.toMatchObject({
       reason: "Unreachable",
@@ -154,6 +162,7 @@ describe("client certificates", () => {
         tls: { ca: ours.cert },
         credentials: { get: async () => ({ certificate: pairs[0] as Pair }), renew: async (same) => same },
       }),
+      client,
     );
     opened.push(() => transport.close());
     expect((await transport.send({ method: "GET", path: "/" })).body).toEqual({ user: "alice" });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { KubeError } from "../../errors.ts";
 import type { TransportRequest, WatchEvent } from "../../transport.ts";
-import { type Answer, failing, hostileTransport, json, until } from "./hostile-api.test.support.ts";
+import { type Answer, failing, httpClients, json, openerOf, until } from "./hostile-api.test.support.ts";
 
 const get: TransportRequest = { method: "GET", path: "/api/v1/pods" };
 const post: TransportRequest = { method: "POST", path: "/api/v1/pods", body: { kind: "Pod" } };
@@ -26,9 +26,11 @@ const watching =
   };
 const named = (...names: string[]) => names.map((name) => ({ type: "ADDED", object: { metadata: { name } } }));
 
-describe("a watch", () => {
+describe.each(httpClients)("a watch with %o", (client) => {
+  const open = openerOf(client);
+
   test("returns complete events as they arrive and ends when the server closes", async () => {
-    const { transport } = await hostileTransport(
+    const { transport } = await open(
       watching((response) => response.end(`${event("a")}\n${event("b")}${event("c").slice(0, -1)}`)),
     );
     const { events } = await transport.stream(get);
@@ -37,7 +39,7 @@ describe("a watch", () => {
 
   test("handles characters and lines that are split anywhere", async () => {
     const bytes = Buffer.from(event("fœx-🦊") + event("b"));
-    const { transport } = await hostileTransport(
+    const { transport } = await open(
       watching((response) => {
         const drip = async (): Promise<void> => {
           for (const byte of bytes) await new Promise((next) => response.write(Buffer.of(byte), next));
@@ -50,7 +52,7 @@ describe("a watch", () => {
   });
 
   test("that breaks returns the complete events, then the error", async () => {
-    const { transport } = await hostileTransport(
+    const { transport } = await open(
       watching(
         (response, socket) =>
           void response.write(event("a") + event("b").slice(0, 20), () =>
@@ -68,7 +70,7 @@ describe("a watch", () => {
     ["a number", "42\n", /"42" is not a watch event/],
     ["a line above the limit", "x".repeat(2_000), /longer than 1000 bytes/],
   ])("that contains %s returns the events before it, then the error", async ([, text, message]) => {
-    const { transport, api } = await hostileTransport(
+    const { transport, api } = await open(
       watching((response) => void response.write(event("a") + text)),
       { maxEventBytes: 1_000 },
     );
@@ -80,13 +82,13 @@ describe("a watch", () => {
 
   test("returns an event of many megabytes", async () => {
     const huge = "x".repeat(8 << 20);
-    const { transport } = await hostileTransport(watching((response) => response.end(event(huge) + event("b"))));
+    const { transport } = await open(watching((response) => response.end(event(huge) + event("b"))));
     const { seen } = await gather((await transport.stream(get)).events);
     expect(seen.map(({ object }) => object.metadata?.name?.length)).toEqual([huge.length, 1]);
   });
 
   test("that is rejected returns the response, and one that is an HTML page is an error", async () => {
-    const { transport } = await hostileTransport((_, response, nth) => {
+    const { transport } = await open((_, response, nth) => {
       if (nth === 1) json(response, { kind: "Status", code: 410 }, 410);
       else response.writeHead(200, { "content-type": "text/html" }).end("<html>");
     });
@@ -95,7 +97,7 @@ describe("a watch", () => {
   });
 
   test("does not delay requests, however many watches there are", async () => {
-    const { api, transport } = await hostileTransport(
+    const { api, transport } = await open(
       (request, response) => {
         if (request.method === "POST") json(response, {});
         else response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
@@ -111,7 +113,7 @@ describe("a watch", () => {
   });
 
   test("lasts longer than the request timeout, and ends when its signal aborts", async () => {
-    const { api, transport } = await hostileTransport(
+    const { api, transport } = await open(
       watching((response) => setTimeout(() => response.write(event("late")), 3_000)),
       { requestTimeoutMs: 2_000 },
     );
@@ -134,7 +136,7 @@ describe("a watch", () => {
   test("applies backpressure when its reader is slow, and loses nothing", async () => {
     const count = 3_000;
     let written = 0;
-    const { transport } = await hostileTransport(
+    const { transport } = await open(
       watching((response) => {
         const pump = async (): Promise<void> => {
           for (; written < count; written += 1) {
