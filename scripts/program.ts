@@ -54,7 +54,21 @@ const launcher = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
 node="$here/node"
 [ -x "$node" ] || node="$here/../node_modules/.bin/node"
-[ -x "$node" ] || node=node
+if [ ! -f "$here/lib/main.mjs" ]; then
+  echo "error: $here does not contain lib/main.mjs: copy the whole folder, or make a link to agent-sandbox in it" >&2
+  exit 1
+fi
+if [ ! -x "$node" ]; then
+  # The folder was copied out of a clone, without node_modules. The machine's own Node works if it is new enough.
+  node=node
+  case $(node --version 2>/dev/null) in
+    v2[4-9].* | v[3-9][0-9].*) ;;
+    *)
+      echo "error: $here contains no Node, and this machine has no Node 24 or later: use a release (make release), or make a link to agent-sandbox in its clone" >&2
+      exit 1
+      ;;
+  esac
+fi
 # Node's compile cache makes every start but the first a third faster.
 export NODE_COMPILE_CACHE="\${NODE_COMPILE_CACHE:-\${XDG_CACHE_HOME:-\${HOME:-/root}/.cache}/agent-sandbox/compiled}"
 case "\${1:-}" in

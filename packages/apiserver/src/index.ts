@@ -11,6 +11,7 @@ export type { Logger } from "./logger.ts";
 export { backUpFolder, saveBackup } from "./store/back-up-folder.ts";
 export type { HistoryBounds } from "./store/history.ts";
 export { type Restored, restoreFolder } from "./store/restore.ts";
+export { StoreError, type StoreProblem } from "./store/store-error.ts";
 export { type CertificateRequest, type Issuer, issueCertificate, type KeyAndCertificate } from "./tls/certificate.ts";
 export { type ClientRequest, issueClientCertificate, readAuthority } from "./tls/client-identity.ts";
 export type { NamespaceLimits } from "./verbs/namespace-limits.ts";

@@ -21,7 +21,17 @@ export function lineOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof CommandError || error.name === "NodeError") return `error: ${error.message}`;
   if (error.name === "KubeError") return `Error from server: ${error.message}`;
+  const missing = missingPackage(error);
+  if (missing !== undefined) return `error: ${missing}`;
   return isSystemError(error) ? `error: ${systemErrorLine(error)}` : undefined;
+}
+
+/** The program was copied out of its clone without the packages that have native code; see `scripts/program.ts`. */
+function missingPackage(error: Error): string | undefined {
+  if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") return undefined;
+  const [, name] = /^Cannot find package '([^']+)'/.exec(error.message) ?? [];
+  if (name === undefined) return undefined;
+  return `Cannot find the package "${name}" beside this program: use a release (make release), or make a link to agent-sandbox in its clone`;
 }
 
 interface SystemError extends Error {

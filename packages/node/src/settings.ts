@@ -124,7 +124,7 @@ export async function readSettings(dataDir: string): Promise<NodeSettings> {
   const path = settingsPath(dataDir);
   const whole = await readJson(path);
   if (whole === undefined) return {};
-  const refusal = object({ node: anything, apiServer: anything })(whole, "");
+  const refusal = object({ node: anything, apiServer: anything, box: anything })(whole, "");
   if (refusal !== undefined)
     throw refused(`Cannot use "${path}":`, { ...refusal, path: refusal.path.replace(".", " ") });
   return checkSettings((whole as { readonly node?: unknown }).node ?? {}, `Cannot use "${path}": node`);

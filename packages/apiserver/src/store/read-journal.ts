@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { JournalRow, LoadedJournal } from "./journal.ts";
+import { StoreError } from "./store-error.ts";
 
 /** Identifies a file format by the `application_id` and `user_version` in the header of a SQLite file. */
 export interface JournalFormat {
@@ -41,7 +42,7 @@ export function readJournal<T>(
     return use(loaded, database);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`Cannot read ${format.what} "${path}": the file is damaged (${why}); use another copy`, {
+    throw new StoreError("damaged", `Cannot read ${format.what} "${path}": the file is damaged (${why})`, {
       cause: error,
     });
   } finally {
@@ -55,14 +56,17 @@ function checkHeader(path: string, { applicationId, version, what }: JournalForm
   const length = readSync(file, header, 0, 100, 0);
   closeSync(file);
   if (length < 100 || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
-    throw new Error(`Cannot read ${what} "${path}": it is not a database; move it away or choose another`);
+    throw new StoreError("damaged", `Cannot read ${what} "${path}": it is not a database`);
   }
   if (header.readUInt32BE(68) !== applicationId) {
-    throw new Error(`Cannot read ${what} "${path}": it belongs to another program; choose another`);
+    throw new StoreError("foreign", `Cannot read ${what} "${path}": it belongs to another program`);
   }
   const found = header.readUInt32BE(60);
   if (found !== version) {
-    throw new Error(`Cannot read ${what} "${path}": its format is ${found}, this program reads ${version}`);
+    throw new StoreError(
+      "otherVersion",
+      `Cannot read ${what} "${path}": its format is ${found}, this program reads ${version}`,
+    );
   }
 }
 

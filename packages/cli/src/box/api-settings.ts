@@ -1,7 +1,5 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { NamespaceLimits, ShareLimits } from "@agent-sandbox/apiserver";
-import { CommandError } from "../command-error.ts";
+import { isObject, readConfigPart } from "./config-file.ts";
 
 /** Settings of the API server: the field "apiServer" of `config.json` in the data folder. */
 export interface ApiSettings {
@@ -16,23 +14,8 @@ const fields: Readonly<Record<string, readonly string[]>> = {
 
 /** Returns no settings if the file does not exist. Rejects unknown fields and values that are not positive integers. */
 export async function readApiSettings(dataDir: string): Promise<ApiSettings> {
-  const path = join(dataDir, "config.json");
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return "{}";
-    throw error;
-  });
-  const refuse = (why: string): CommandError => new CommandError(`Cannot use "${path}": ${why}`);
-  const { apiServer = {} } = parse(text, refuse);
-  return checkApiSettings(apiServer, refuse);
-}
-
-function parse(text: string, refuse: (why: string) => Error): { readonly apiServer?: unknown } {
-  try {
-    const whole: unknown = JSON.parse(text);
-    return isObject(whole) ? whole : {};
-  } catch (error) {
-    throw refuse(error instanceof Error ? error.message : String(error));
-  }
+  const { found, refuse } = await readConfigPart(dataDir, "apiServer");
+  return checkApiSettings(found, refuse);
 }
 
 export function checkApiSettings(found: unknown, refuse: (why: string) => Error): ApiSettings {
@@ -52,6 +35,3 @@ export function checkApiSettings(found: unknown, refuse: (why: string) => Error)
   }
   return found;
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -30,6 +30,7 @@ import { keepBounded } from "./bounded-log.ts";
 import type { BoxPaths } from "./box-paths.ts";
 import { forgetRunningBox, recordRunningBox } from "./running-box.ts";
 import { sandboxdPath } from "./sandboxd-path.ts";
+import { explainFailedStart } from "./start-failure.ts";
 
 /** Runs the box in this process until SIGTERM or SIGINT. Sandboxes keep running after it exits. */
 export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void> {
@@ -43,10 +44,11 @@ export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void
     report({ ready: true, warnings: box.warnings });
     log.info({ signal: await stopped }, "box stopping");
   } catch (error) {
-    report({ ready: false, error: reasonOf(error) });
+    const failure = explainFailedStart(error, { paths, addresses: options.addresses }) ?? error;
+    report({ ready: false, error: reasonOf(failure) });
     // A component that cannot stop must not keep the process and its ports.
     setTimeout(() => process.exit(1), stopLimitMs).unref();
-    throw error;
+    throw failure;
   }
   forgetRunningBox(paths);
   log.info({}, "box stopped");

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { checkOrigins, differencesOf, parseListen } from "./up.ts";
+import { checkOrigins, parseListen } from "../box/box-settings.ts";
+import { differencesOf } from "./up.ts";
 
 test.for([
   ["127.0.0.1:7643", { host: "127.0.0.1", port: 7643 }],

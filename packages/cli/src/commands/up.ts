@@ -1,18 +1,21 @@
 import { resolve } from "node:path";
-import { type ListenAddress, originProblem, parseListenAddress } from "@agent-sandbox/api";
 import { makeFolder, readSettings } from "@agent-sandbox/node";
 import { readApiSettings } from "../box/api-settings.ts";
 import { findLastingBox, type StartedBox, startInBackground } from "../box/background.ts";
-import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
+import { type BoxPaths, boxPaths, dataDirFrom, defaultListen, defaultRouterListen } from "../box/box-paths.ts";
+import { checkOrigins, parseListen, readBoxSettings } from "../box/box-settings.ts";
+import { checkPorts } from "../box/check-ports.ts";
 import { type NodeFlags, settingsOf, wordsOf } from "../box/node-flags.ts";
+import type { BoxOptions } from "../box/run-box.ts";
 import { programBuild, type RunningBox } from "../box/running-box.ts";
+import { explainFailedStart } from "../box/start-failure.ts";
 import type { GlobalOptions } from "../client/connect.ts";
 import { CommandError } from "../command-error.ts";
 
 export interface UpOptions extends GlobalOptions, NodeFlags {
   readonly foreground?: boolean;
-  readonly listen: string;
-  readonly routerListen: string;
+  readonly listen?: string;
+  readonly routerListen?: string;
   readonly auditLog?: string;
   readonly allowOrigin?: readonly string[];
 }
@@ -22,37 +25,57 @@ export async function up(options: UpOptions): Promise<void> {
     throw new CommandError("the box needs root to create containers and networks: run the command with sudo");
   }
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
-  const addresses = { api: parseListen(options.listen), router: parseListen(options.routerListen) };
-  const node = settingsOf(options);
-  const allowedOrigins = checkOrigins(options.allowOrigin ?? []);
-  // The background process has another working folder.
-  const auditLog = options.auditLog === undefined ? undefined : resolve(options.auditLog);
-  // Report an invalid config.json now, before starting the box.
-  await readSettings(paths.dataDir);
-  await readApiSettings(paths.dataDir);
-  const listen = ["--listen", options.listen, "--router-listen", options.routerListen];
-  const audit = auditLog === undefined ? [] : ["--audit-log", auditLog];
-  const origins = allowedOrigins.flatMap((origin) => ["--allow-origin", origin]);
-  const words = [
-    "--data-dir",
-    paths.dataDir,
-    "up",
-    "--foreground",
-    ...listen,
-    ...audit,
-    ...origins,
-    ...wordsOf(options),
-  ];
+  const wanted = await readWanted(options, paths);
   const running = await findLastingBox(paths);
   if (running !== undefined) {
     console.log(`The box is already running (process ${running.pid}) at ${running.url}`);
-    for (const difference of differencesOf(running, { words, build: programBuild() })) console.error(difference);
+    for (const difference of differencesOf(running, { words: wanted.words, build: programBuild() }))
+      console.error(difference);
     return;
   }
+  try {
+    await start(options, paths, wanted);
+  } catch (error) {
+    throw explainFailedStart(error, { paths, addresses: wanted.addresses }) ?? error;
+  }
+}
+
+interface Wanted extends BoxOptions {
+  /** The arguments of the process in the background. They contain everything that was chosen in `config.json` too. */
+  readonly words: readonly string[];
+}
+
+/** Combines the flags with `config.json`, and refuses what is invalid before anything is started. */
+async function readWanted(options: UpOptions, { dataDir }: BoxPaths): Promise<Wanted> {
+  const file = await readBoxSettings(dataDir);
+  await readSettings(dataDir);
+  await readApiSettings(dataDir);
+  const listen = options.listen ?? file.listen ?? defaultListen;
+  const routerListen = options.routerListen ?? file.routerListen ?? defaultRouterListen;
+  const allowedOrigins = checkOrigins(options.allowOrigin ?? file.allowOrigins ?? []);
+  // The background process has another working folder.
+  const auditLog = options.auditLog === undefined ? undefined : resolve(options.auditLog);
+  return {
+    addresses: { api: parseListen(listen), router: parseListen(routerListen) },
+    node: settingsOf(options),
+    auditLog,
+    allowedOrigins,
+    words: [
+      ...["--data-dir", dataDir, "up", "--foreground", "--listen", listen, "--router-listen", routerListen],
+      ...(auditLog === undefined ? [] : ["--audit-log", auditLog]),
+      ...allowedOrigins.flatMap((origin) => ["--allow-origin", origin]),
+      ...wordsOf(options),
+    ],
+  };
+}
+
+async function start({ foreground }: UpOptions, paths: BoxPaths, { words, ...wanted }: Wanted): Promise<void> {
+  // The process in the background was checked by the command that started it.
+  if (process.send === undefined) await checkPorts([wanted.addresses.api, wanted.addresses.router]);
   await makeFolder(paths.dataDir);
-  if (options.foreground === true) {
+  if (foreground === true) {
     const { runBox } = await import("../box/run-box.ts");
-    await runBox(paths, { addresses, node, auditLog, allowedOrigins });
+    await runBox(paths, wanted);
     return;
   }
   console.log("Starting the box…");
@@ -88,22 +111,4 @@ function describe(box: StartedBox, kubeconfig: string, log: string): void {
 /** The URL of a sandbox in a browser. */
 function describeHost(routerUrl: string): string {
   return `http://<sandbox>.<namespace>.localhost:${new URL(routerUrl).port}`;
-}
-
-/** The sandboxes of a box are below localhost. */
-export function checkOrigins(origins: readonly string[]): readonly string[] {
-  for (const origin of origins) {
-    const problem = originProblem(origin, ["localhost"]);
-    if (problem !== undefined) throw new CommandError(`Cannot allow an origin: ${problem}`);
-  }
-  return origins;
-}
-
-/** The host is required: the box must not serve on every address by accident. */
-export function parseListen(text: string): Required<ListenAddress> {
-  const { host, port } = parseListenAddress(text) ?? {};
-  if (host === undefined || port === undefined) {
-    throw new CommandError(`Cannot listen on "${text}": write address:port, as in 127.0.0.1:7643`);
-  }
-  return { host, port };
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { defaultListen, defaultRouterListen } from "../box/box-paths.ts";
 import { appended, withFolder, withServer } from "./options.ts";
 
 /** Commands that start and stop the box. */
@@ -6,11 +7,10 @@ export function declareBox(program: Command): void {
   withFolder(program.command("up"))
     .description("Start the box: API server, controllers, node and router in one process")
     .option("--foreground", "run in the foreground and log to the terminal")
-    .option("--listen <address>", "address of the API server", "127.0.0.1:7643")
+    .option("--listen <address>", `address of the API server (default: ${defaultListen})`)
     .option(
       "--router-listen <address>",
-      "address of the router, which receives traffic for sandboxes",
-      "127.0.0.1:7680",
+      `address of the router, which receives traffic for sandboxes (default: ${defaultRouterListen})`,
     )
     .option(
       "--audit-log <file>",
@@ -49,13 +49,14 @@ export function declareBox(program: Command): void {
     )
     .addHelpText(
       "after",
-      '\nTo set these options permanently, write them to config.json in the data folder, under "node".',
+      "\nTo set these options permanently, write them to config.json in the data folder: see docs/operations.md.",
     )
     .action(async (_options, command) => (await import("../commands/up.ts")).up(command.optsWithGlobals()));
 
   withFolder(program.command("down"))
     .description("Stop the box. Sandboxes keep running; the next `up` manages them again")
-    .option("--purge", "also stop every sandbox and delete the data folder")
+    .option("--purge", "also stop every sandbox and delete the data folder; on a terminal it asks first")
+    .option("-y, --yes", "with --purge: do not ask")
     .action(async (_options, command) => (await import("../commands/down.ts")).down(command.optsWithGlobals()));
 
   withServer(program.command("status"))
