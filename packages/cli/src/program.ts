@@ -3,6 +3,7 @@ import { declareBox } from "./declare/box.ts";
 import { declareImages } from "./declare/images.ts";
 import { declareObjects, declareSessions } from "./declare/objects.ts";
 import { withFolder, withServer } from "./declare/options.ts";
+import { declarePools } from "./declare/pools.ts";
 import { declareAccess, declareDiagnosis, declareSandboxes } from "./declare/sandboxes.ts";
 import { declareState } from "./declare/state.ts";
 import { declareSuggestions } from "./declare/suggestions.ts";
@@ -26,6 +27,7 @@ export function createProgram(): Command {
   declareSessions(program);
   declareDiagnosis(program);
   declareState(program);
+  declarePools(program);
 
   withFolder(program.command("backup"))
     .description("Save all objects and the box's keys to one file. Works while the box is running or stopped")

@@ -9,19 +9,16 @@ import { podTrouble } from "./pod-trouble.ts";
 import { Progress } from "./progress.ts";
 import { resumeOutcome } from "./sandbox-state.ts";
 
-export interface CreateSandbox extends NewSandboxOptions {
-  /** When the server deletes the Sandbox by itself. */
-  readonly shutdownTime?: string;
-}
-
-/** Creates a Sandbox. */
-export async function createSandbox({ client, namespace }: Connection, options: CreateSandbox): Promise<Sandbox> {
+/** Creates a Sandbox, with these further fields of its spec. */
+export async function createSandbox(
+  { client, namespace }: Connection,
+  options: NewSandboxOptions,
+  fields: object = {},
+): Promise<Sandbox> {
   const name = options.name ?? `run-${randomBytes(4).toString("hex")}`;
   const manifest = newSandbox(name, options);
-  const { shutdownTime } = options;
-  const expiry = shutdownTime === undefined ? {} : { shutdownTime, shutdownPolicy: "Delete" as const };
   try {
-    const body = { ...manifest, metadata: { ...manifest.metadata, namespace }, spec: { ...manifest.spec, ...expiry } };
+    const body = { ...manifest, metadata: { ...manifest.metadata, namespace }, spec: { ...manifest.spec, ...fields } };
     return await client.create(sandboxes, body);
   } catch (error) {
     if (!isReason(error, "AlreadyExists")) throw error;

@@ -1,25 +1,54 @@
-import { sandboxes } from "@agent-sandbox/api";
+import {
+  type KindResource,
+  type ObjectMeta,
+  type Sandbox,
+  type SandboxClaim,
+  sandboxClaims,
+  sandboxes,
+} from "@agent-sandbox/api";
+import type { KubeObject } from "@agent-sandbox/kube";
 import { isReason } from "@agent-sandbox/kube/requests";
 import type { Connection } from "./connect.ts";
 
-/** A sandbox with a lease expires this long after the program that renews it was killed. */
+/** An object with a lease expires this long after the program that renews it was killed. */
 export const leaseMs = 120_000;
 
-/** The `shutdownTime` of a sandbox that the server deletes after this time. The API has whole seconds. */
+/** The `shutdownTime` of an object that the server deletes after this time. The API has whole seconds. */
 export function shutdownIn(ms: number): string {
   return new Date(Date.now() + ms).toISOString().replace(/\.\d+/, "");
 }
 
-/** Deletes a sandbox at the end of a command, unless it is cancelled. */
-export class Removal implements AsyncDisposable {
+/** A kind whose objects the server deletes at a time that can be postponed. */
+export interface Expiring<T> {
+  readonly resource: KindResource<T>;
+  /** The part of the spec with the time. */
+  readonly expiry: (shutdownTime: string) => object;
+}
+
+const deletion = { shutdownPolicy: "Delete" } as const;
+
+export const expiringSandbox: Expiring<Sandbox> = {
+  resource: sandboxes,
+  expiry: (shutdownTime) => ({ shutdownTime, ...deletion }),
+};
+
+export const expiringClaim: Expiring<SandboxClaim> = {
+  resource: sandboxClaims,
+  expiry: (shutdownTime) => ({ lifecycle: { shutdownTime, ...deletion } }),
+};
+
+/** Deletes a sandbox or a claim at the end of a command, unless it is cancelled. */
+export class Removal<T extends KubeObject & { metadata: ObjectMeta }> implements AsyncDisposable {
   readonly #connection: Connection;
+  readonly #kind: Expiring<T>;
   readonly #name: { readonly name: string; readonly namespace: string };
   readonly #uid: string;
   #renewal: NodeJS.Timeout | undefined;
   #isCancelled = false;
 
-  constructor(connection: Connection, { name = "", uid = "" }: { readonly name?: string; readonly uid?: string }) {
+  constructor(connection: Connection, kind: Expiring<T>, { metadata: { name = "", uid = "" } }: T) {
     this.#connection = connection;
+    this.#kind = kind;
     this.#name = { name, namespace: connection.namespace };
     this.#uid = uid;
   }
@@ -29,7 +58,7 @@ export class Removal implements AsyncDisposable {
     this.#renewal = setInterval(() => void this.#renew().catch(() => undefined), leaseMs / 3);
   }
 
-  /** The sandbox stays. */
+  /** The object stays. */
   cancel(): void {
     this.#isCancelled = true;
   }
@@ -38,17 +67,17 @@ export class Removal implements AsyncDisposable {
     clearInterval(this.#renewal);
     if (this.#isCancelled) return;
     try {
-      await this.#connection.client.delete(sandboxes, this.#name, { preconditions: { uid: this.#uid } });
+      const preconditions = { uid: this.#uid };
+      await this.#connection.client.delete(this.#kind.resource, this.#name, { preconditions });
     } catch (error) {
       if (!isReason(error, "NotFound") && !isReason(error, "Conflict")) throw error;
     }
   }
 
   async #renew(): Promise<void> {
-    const body = { spec: { shutdownTime: shutdownIn(leaseMs) } };
-    await this.#connection.client.patch(sandboxes, this.#name, {
+    await this.#connection.client.patch(this.#kind.resource, this.#name, {
       type: "merge",
-      body,
+      body: { spec: this.#kind.expiry(shutdownIn(leaseMs)) },
       preconditions: { uid: this.#uid },
     });
   }

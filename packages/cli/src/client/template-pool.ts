@@ -7,39 +7,39 @@ import {
   sandboxWarmPools,
   shadowPoolPrefix,
 } from "@agent-sandbox/api";
-import { isReason } from "@agent-sandbox/kube";
-import { CommandError } from "../command-error.ts";
+import { isReason } from "@agent-sandbox/kube/requests";
 import type { Connection } from "./connect.ts";
+
+type Place = Pick<Connection, "client">;
 
 /**
  * The pool from which claims get sandboxes of a template. A claim names a pool, so a template without one gets an empty pool, as in the
  * conversion of v1alpha1 claims. It is deleted with the template.
  */
-export async function poolOfTemplate({ client }: Connection, namespace: string, template: string): Promise<string> {
-  const found = await readTemplate({ client }, namespace, template);
+export async function poolOfTemplate({ client }: Place, namespace: string, template: SandboxTemplate): Promise<string> {
+  const { name = "" } = template.metadata;
   const { items } = await client.list(sandboxWarmPools, { namespace });
-  const pool = choosePool(items, template);
+  const pool = choosePool(items, name);
   if (pool !== undefined) return pool;
   try {
-    const { metadata } = await client.create(sandboxWarmPools, emptyPool(found, namespace));
-    return metadata.name ?? "";
+    await client.create(sandboxWarmPools, emptyPool(template, namespace));
   } catch (error) {
     // Another claim created it meanwhile.
     if (!isReason(error, "AlreadyExists")) throw error;
-    return shadowPoolPrefix + template;
   }
+  return shadowPoolPrefix + name;
 }
 
-async function readTemplate(
-  { client }: Pick<Connection, "client">,
+export async function findTemplate(
+  { client }: Place,
   namespace: string,
   name: string,
-): Promise<SandboxTemplate> {
+): Promise<SandboxTemplate | undefined> {
   try {
     return await client.get(sandboxTemplates, { name, namespace });
   } catch (error) {
     if (!isReason(error, "NotFound")) throw error;
-    throw new CommandError(`there is no SandboxTemplate "${name}" in namespace "${namespace}": apply it first`);
+    return undefined;
   }
 }
 

@@ -3,7 +3,7 @@ import { type Connection, connect, type GlobalOptions } from "../client/connect.
 import { displayName, groupOf, resourceOfKind, type ServedResource, UnservedKindError } from "../client/discovery.ts";
 import { type Manifest, readManifests } from "../client/manifests.ts";
 import { convertShortForm, withPool } from "../client/short-forms.ts";
-import { poolOfTemplate } from "../client/template-pool.ts";
+import { findTemplate, poolOfTemplate } from "../client/template-pool.ts";
 import { lastAppliedAnnotation, threeWayPatch } from "../client/three-way-patch.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -36,7 +36,11 @@ function titleOf({ kind, metadata }: Manifest): string {
 /** A claim's template becomes a pool of it. */
 async function withPoolOf(connection: Connection, manifest: Manifest, template: string): Promise<Manifest> {
   const { namespace = connection.namespace } = manifest.metadata;
-  const pool = await poolOfTemplate(connection, namespace, template);
+  const found = await findTemplate(connection, namespace, template);
+  if (found === undefined) {
+    throw new CommandError(`there is no SandboxTemplate "${template}" in namespace "${namespace}": apply it first`);
+  }
+  const pool = await poolOfTemplate(connection, namespace, found);
   console.error(`${titleOf(manifest)} takes its sandbox from SandboxWarmPool "${pool}", which has that template`);
   return withPool(manifest, pool);
 }

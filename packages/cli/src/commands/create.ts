@@ -3,7 +3,7 @@ import { connect, type GlobalOptions } from "../client/connect.ts";
 import { createSandbox, untilReady } from "../client/create-sandbox.ts";
 import { displayName } from "../client/discovery.ts";
 import type { NewSandboxOptions } from "../client/new-sandbox.ts";
-import { Removal } from "../client/removal.ts";
+import { expiringSandbox, Removal } from "../client/removal.ts";
 import { SignalForwarder } from "../client/signals.ts";
 import { parseDuration } from "../client/wait-condition.ts";
 
@@ -16,9 +16,9 @@ export async function create(name: string, options: CreateOptions): Promise<void
   const timeoutMs = parseDuration(options.timeout);
   await using signals = new SignalForwarder();
   await using connection = await connect(options);
-  const { metadata } = await createSandbox(connection, { ...options, name });
+  const created = await createSandbox(connection, { ...options, name });
   // A sandbox that does not start is deleted again.
-  await using removal = new Removal(connection, metadata);
+  await using removal = new Removal(connection, expiringSandbox, created);
   await untilReady(connection, name, { timeoutMs, interrupted: signals.interrupted });
   removal.cancel();
   console.log(`${displayName(sandboxes, name)} ready`);

@@ -1,47 +1,63 @@
 import { trackedPodName } from "@agent-sandbox/api";
-import { connect, type GlobalOptions } from "../client/connect.ts";
+import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { createSandbox, untilReady } from "../client/create-sandbox.ts";
 import type { NewSandboxOptions } from "../client/new-sandbox.ts";
-import { leaseMs, Removal, shutdownIn } from "../client/removal.ts";
+import { expiringSandbox, leaseMs, Removal, shutdownIn } from "../client/removal.ts";
 import { SignalForwarder } from "../client/signals.ts";
 import { parseDuration } from "../client/wait-condition.ts";
 import { CommandError } from "../command-error.ts";
 import { runInPod } from "./exec.ts";
 import { interactiveShell } from "./shell.ts";
 
-export interface RunOptions extends GlobalOptions, NewSandboxOptions {
+/** The options of commands that run a command in a new sandbox. */
+export interface SessionOptions {
   readonly rm?: boolean;
   readonly stdin?: boolean;
   readonly tty?: boolean;
   readonly timeout: string;
 }
 
+export interface RunOptions extends GlobalOptions, NewSandboxOptions, SessionOptions {}
+
 /** Creates a sandbox and runs one command in it. The exit code is that of the command. */
 export async function run(words: readonly string[], options: RunOptions): Promise<void> {
   const timeoutMs = parseDuration(options.timeout);
-  const interactive = options.tty === true && process.stdin.isTTY;
-  if (words.length === 0 && !interactive) {
+  if (words.length === 0 && !isInteractive(options)) {
     throw new CommandError('name a command, as in "agent-sandbox run -- python3 -V", or use -it for a shell');
   }
   await using signals = new SignalForwarder();
   await using connection = await connect(options);
   // If this program is killed, the server deletes the sandbox.
-  const lease = options.rm === true ? { shutdownTime: shutdownIn(timeoutMs + leaseMs) } : {};
-  const created = await createSandbox(connection, { ...options, ...lease });
+  const lease = options.rm === true ? expiringSandbox.expiry(shutdownIn(timeoutMs + leaseMs)) : {};
+  const created = await createSandbox(connection, options, lease);
   const name = created.metadata.name ?? "";
   // A sandbox in which nothing was run is deleted too.
-  await using removal = new Removal(connection, created.metadata);
+  await using removal = new Removal(connection, expiringSandbox, created);
   await untilReady(connection, name, { timeoutMs, interrupted: signals.interrupted });
   if (options.rm === true) removal.renewLease();
   else {
     removal.cancel();
     console.error(`sandbox "${name}" is ready; delete it with: agent-sandbox delete sandbox/${name}`);
   }
-  const pod = { name: trackedPodName(created), isAsleep: false };
+  const session = { connection, signals, pod: trackedPodName(created) };
+  process.exitCode = await runSession(session, words, options);
+}
+
+export function isInteractive({ tty }: SessionOptions): boolean {
+  return tty === true && process.stdin.isTTY;
+}
+
+/** Runs a command, or a shell, with the streams of this program and the signals that it receives. Returns its exit code. */
+export async function runSession(
+  { connection, signals, pod: name }: { connection: Connection; signals: SignalForwarder; pod: string },
+  words: readonly string[],
+  options: SessionOptions,
+): Promise<number> {
+  const pod = { name, isAsleep: false };
   const command = words.length === 0 ? interactiveShell : words;
   const start = (wrapped: readonly string[]): Promise<number> => runInPod(connection, pod, wrapped, options);
   // A terminal sends its signals itself.
-  process.exitCode = interactive
+  return isInteractive(options)
     ? await untilInterrupted(start(command), signals.interrupted)
     : await signals.during(connection, pod, command, start);
 }

@@ -19,6 +19,7 @@ export const sameHere: Readonly<Record<string, string>> = {
   remove: "delete sandbox/NAME",
   rm: "delete sandbox/NAME",
   rmi: "image rm IMAGE",
+  scale: "pool scale POOL NUMBER",
   ssh: "shell SANDBOX",
   start: "resume SANDBOX",
   stop: "suspend SANDBOX",
