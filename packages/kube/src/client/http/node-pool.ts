@@ -42,7 +42,7 @@ export class NodePool implements ConnectionPool {
       ...this.#target,
       method,
       path,
-      headers: headers as NonNullable<RequestOptions["headers"]>,
+      headers: { ...lengthOf(body), ...(headers as RequestOptions["headers"] & object) },
     });
     this.#pending.add(sent);
     const controller = new NodeController(sent);
@@ -82,6 +82,11 @@ export class NodePool implements ConnectionPool {
     for (const sent of this.#pending) sent.destroy(new Error("the client was closed"));
     this.#agent.destroy();
   }
+}
+
+/** Node sends the body of a DELETE without a length, which a server takes for the next request. */
+function lengthOf(body: Dispatcher.DispatchOptions["body"]): { "content-length"?: number } {
+  return typeof body === "string" || body instanceof Uint8Array ? { "content-length": Buffer.byteLength(body) } : {};
 }
 
 /** Pauses and ends one request. */
