@@ -4,12 +4,15 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { file } from "../../packages/node/src/testing/test-image.ts";
+import { startRegistry } from "../../packages/node/src/testing/test-registry.ts";
 import { freePort } from "../free-port.ts";
 import { Box, buildCommandLine, execute, whyNoBox } from "./box.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 const root = `${import.meta.dirname}/../..`;
+const polling = { timeout: 20_000, interval: 500 };
 
 describe.skipIf(reason !== undefined)("a box that cannot start", () => {
   let folder: string;
@@ -123,6 +126,41 @@ describe.skipIf(reason !== undefined)("a box in operation", () => {
     expect(await box.run("up")).toMatchObject({ code: 0 });
   });
 
+  test("a registry without TLS is refused with the setting that allows it, which needs no restart", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "agent-sandbox-registry-"));
+    await using registry = await startRegistry(folder);
+    await registry.push({ layers: [[file("hello", "hi")]] }, "app:v1");
+    const name = `${registry.address}/app:v1`;
+    const pulled = await box.run("image", "pull", name);
+    const setting = `{"name": "${registry.address}", "insecure": true}`;
+    expect(pulled).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`does not use TLS: if you trust the network, add ${setting}`),
+    });
+    const told = (pod: string): Promise<string> =>
+      box.run("get", `pod/${pod}`, "-o", "json").then(({ stdout }) => stdout);
+    const pod = (own: string): string =>
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: own },
+        spec: { containers: [{ name: "main", image: name }] },
+      });
+    await box.runWith(pod("before"), "apply", "-f", "-");
+    await expect.poll(() => told("before"), polling).toContain("in config.json (no restart is needed)");
+    const settings = { node: { images: { registries: [JSON.parse(setting)] } } };
+    writeFileSync(join(box.dataDir, "config.json"), JSON.stringify(settings));
+    await box.runWith(pod("after"), "apply", "-f", "-");
+    // The image has a file and no program.
+    await expect.poll(() => told("after"), polling).toMatch(/"imageID": "[^"]+"/);
+    await registry[Symbol.asyncDispose]();
+    expect((await box.run("image", "pull", name)).stderr).toContain("nothing listens at the registry");
+    expect((await box.run("image", "pull", "nohost.invalid/app:v1")).stderr).toMatch(
+      /the host of the registry "nohost.invalid" is unknown|no route/,
+    );
+    rmSync(folder, { recursive: true, force: true });
+  });
+
   test("down --purge lists what it deletes and asks on a terminal; anything but yes changes nothing", async () => {
     const command = `${root}/dist/agent-sandbox --data-dir ${box.dataDir} down --purge`;
     const answer = (text: string): ReturnType<typeof execute> =>
@@ -130,7 +168,7 @@ describe.skipIf(reason !== undefined)("a box in operation", () => {
     const refused = await answer("n\n");
     expect(refused.code).toBe(1);
     expect(refused.stdout).toMatch(
-      /deletes \S+:[^]*Pods with their files +0[^]*Delete all of it\? \[y\/N\][^]*nothing was deleted/,
+      /deletes \S+:[^]*Pods with their files +\d[^]*Delete all of it\? \[y\/N\][^]*nothing was deleted/,
     );
     expect(await box.run("status")).toMatchObject({ code: 0 });
     expect((await answer("y\n")).stdout).toContain("Removed every sandbox");

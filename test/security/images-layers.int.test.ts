@@ -45,7 +45,7 @@ describe.skipIf(noWorld)("a hostile image over HTTPS", () => {
   beforeEach(async () => {
     await writeFile(sentinel, "untouched", { mode: 0o600 });
     layout = layoutOf(await mkdtemp(join(folder, "data-")));
-    pulls = new IsolatedPulls(layout, []);
+    pulls = new IsolatedPulls(layout);
     registry.meddle = undefined;
     images = await openImages({ layout, network: pulls, limits });
   });

@@ -48,7 +48,7 @@ describe.skipIf(noWorld)("a hostile registry", () => {
   });
   beforeEach(async () => {
     layout = layoutOf(await mkdtemp(join(folder, "data-")));
-    pulls = new IsolatedPulls(layout, []);
+    pulls = new IsolatedPulls(layout);
     reached = [];
     registry.meddle = undefined;
     registry.asked.length = 0;
@@ -159,16 +159,18 @@ describe.skipIf(noWorld)("a hostile registry", () => {
     expect(await failure(`${registry.address}/slow:v1`)).toContain("the registry is too slow");
   });
 
-  test("a registry on loopback that the operator configured is reached, and no other port there", async () => {
+  test("a registry on loopback is reached while the operator configures it, and no other port there", async () => {
     const own = await mkdtemp(join(folder, "own-"));
     await using named = await startRegistry(own);
     await named.push(image("the operator's"), "app:v1");
-    const registries = [{ name: named.address, insecure: true }];
-    await using opened = new IsolatedPulls(layout, registries);
-    const store = await openImages({ layout, network: opened, registries });
+    let registries = [{ name: named.address, insecure: true }];
+    await using opened = new IsolatedPulls(layout);
+    const store = await openImages({ layout, network: opened, readRegistries: async () => registries });
     await store.resolve(`${named.address}/app:v1`, { namespace: "alice" });
     expect(await store.list()).toMatchObject([{ names: [`${named.address}/app:v1`] }]);
     await expect(store.resolve(`${local()}/app:v1`)).rejects.toThrow("node.images.registries");
+    registries = [];
+    await expect(store.resolve(`${named.address}/app:v1`, { policy: "Always" })).rejects.toThrow("no registry that");
     expect(reached).toEqual([]);
   });
 

@@ -86,6 +86,8 @@ export async function openNodeImages(
     ...settings.images,
     ...options.images,
     ...forPods,
+    readRegistries: async () =>
+      options.images?.registries ?? (await readSettings(options.dataDir)).images?.registries ?? [],
     layout,
     builtIn: {
       [hostImageName]: hostImage(layout, options.now ?? Date.now),
@@ -185,8 +187,7 @@ async function openPulls(
   options: MachineOptions,
   { layout, cgroups, budget }: Pick<Machine, "layout" | "cgroups" | "budget">,
 ): Promise<Pick<Machine, "pulls" | "images">> {
-  const settings = await readSettings(options.dataDir);
-  const pulls = new IsolatedPulls(layout, { ...settings.images, ...options.images }.registries ?? []);
+  const pulls = new IsolatedPulls(layout);
   const folders = countingFolders(cgroups, layout.helperCgroup);
   return { pulls, images: await openNodeImages(options, { network: pulls, cgroups: folders, reserve: budget }) };
 }

@@ -6,6 +6,7 @@ import { NodeError } from "../errors.ts";
 import type { Layout } from "../layout.ts";
 import type { FairLimiter } from "../system/fair-limiter.ts";
 import type { AccessKey } from "./access.ts";
+import type { RegistrySource } from "./current-registries.ts";
 import { DamagedBlobError, hasDigest } from "./damaged-blob.ts";
 import { checkRoom, type DiskReserve, withinRoom } from "./disk-room.ts";
 import { type ImageIndex, type StoredImage, withImage } from "./image-index.ts";
@@ -13,7 +14,6 @@ import type { Layers } from "./layers.ts";
 import { hexOf, type ImageDescription, type Manifest, parseImageDescription, parseManifest } from "./manifest.ts";
 import type { PullNetwork } from "./pull-network.ts";
 import type { SessionLimits } from "./pull-session.ts";
-import type { RegistrySettings } from "./registries.ts";
 import { type Confinement, skopeo } from "./skopeo.ts";
 import { UnpackBudget, type UnpackLimits } from "./unpack-layer.ts";
 
@@ -23,8 +23,7 @@ export interface StoreParts {
   readonly index: ImageIndex;
   readonly layers: Layers;
   readonly limits: UnpackLimits;
-  readonly registriesFile?: string | undefined;
-  readonly registries: readonly RegistrySettings[];
+  readonly registries: RegistrySource;
   readonly network: PullNetwork | undefined;
   /** Paths of the control groups that skopeo runs in. */
   readonly cgroups: readonly string[];
@@ -47,6 +46,8 @@ export interface ImportRequest {
   readonly access: AccessKey;
   readonly namespace?: string | undefined;
   readonly confinement?: Confinement | undefined;
+  /** registries.conf for skopeo. */
+  readonly registriesFile?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -75,7 +76,7 @@ export async function importImage(parts: StoreParts, request: ImportRequest): Pr
     skopeo(args, {
       fileBytes: parts.limits.imageBytes,
       temporary: staging.path,
-      registriesFile: parts.registriesFile,
+      registriesFile: request.registriesFile,
       confinement: { cgroups: parts.cgroups, ...request.confinement },
       signal: AbortSignal.any([full, ...(request.signal ? [request.signal] : [])]),
     }),

@@ -5,6 +5,7 @@ import type { Layout } from "../layout.ts";
 import { FairLimiter } from "../system/fair-limiter.ts";
 import { namesIn } from "../system/folders.ts";
 import { accessKey, anyone, loginsFor, mayUse } from "./access.ts";
+import { RegistrySource } from "./current-registries.ts";
 import type { DiskReserve } from "./disk-room.ts";
 import { type GarbageLimits, garbageLimits } from "./garbage.ts";
 import { collectGarbage, findImage, listImages, pruneImages, removeImage } from "./image-admin.ts";
@@ -17,7 +18,7 @@ import { pullImage } from "./pull-image.ts";
 import type { PullNetwork } from "./pull-network.ts";
 import type { SessionLimits } from "./pull-session.ts";
 import { canonicalName, parseReference, type Reference } from "./reference.ts";
-import { type RegistrySettings, writeRegistries } from "./registries.ts";
+import type { RegistrySettings } from "./registries.ts";
 import { SharedPulls } from "./shared-pulls.ts";
 import { configOf } from "./stored-config.ts";
 import type { UnpackLimits } from "./unpack-layer.ts";
@@ -27,6 +28,8 @@ export interface ImageOptions {
   /** Built-in images by name. */
   readonly builtIn?: Readonly<Record<string, () => Promise<Image>>>;
   readonly registries?: readonly RegistrySettings[] | undefined;
+  /** Reads the registries before each pull. Default: `registries`. */
+  readonly readRegistries?: (() => Promise<readonly RegistrySettings[]>) | undefined;
   readonly limits?: Partial<UnpackLimits & GarbageLimits> | undefined;
   /** Isolates pulls for Pods from the machine's network. Without it, as in CLI commands, pulls use the machine's network. */
   readonly network?: PullNetwork | undefined;
@@ -56,14 +59,16 @@ export interface Images extends ImageStore, ImageAdmin {
 export async function openImages(options: ImageOptions): Promise<Images> {
   const { layout, builtIn = {}, now = Date.now } = options;
   const limits = { ...unpackLimits, ...garbageLimits, ...options.limits };
-  const registriesFile = await writeRegistries(layout.imagesDir, options.registries ?? []);
+  const { readRegistries = async () => options.registries ?? [] } = options;
+  const registries = new RegistrySource(layout.imagesDir, readRegistries);
+  // Report invalid settings now and not at the first pull.
+  await registries.current();
   const parts: StoreParts = {
     layout,
     index: new ImageIndex(layout),
     layers: new Layers(layout),
     limits,
-    registriesFile,
-    registries: options.registries ?? [],
+    registries,
     network: options.network,
     cgroups: options.cgroups ?? [],
     reserve: options.reserve ?? { diskFreeBytes: 0, inodesFree: 0 },
@@ -102,7 +107,8 @@ async function findOrPull(
   { policy = "IfNotPresent", logins = {}, namespace, signal }: ResolveOptions,
 ): Promise<StoredImage> {
   const name = canonicalName(reference);
-  const own = loginsFor(reference, logins, registries);
+  const { settings } = await registries.current();
+  const own = loginsFor(reference, logins, settings);
   const here = findImage(await index.list(), name);
   const isUsable = here !== undefined && mayUse(here, accessKey(own));
   if (isUsable && policy !== "Always") return here;

@@ -4,6 +4,7 @@ import { messageOf, NodeError } from "../errors.ts";
 import { type AccessKey, accessKey } from "./access.ts";
 import { type RegistryLogins, writeLogins } from "./credentials.ts";
 import { DamagedBlobError } from "./damaged-blob.ts";
+import { explainPull } from "./explain-pull.ts";
 import { type StoredImage, withImage } from "./image-index.ts";
 import { importImage, openStaging, type StoreParts } from "./import-image.ts";
 import { canonicalName, type Reference, repositoryOf } from "./reference.ts";
@@ -32,16 +33,19 @@ export async function pullImage(parts: StoreParts, reference: Reference, request
   const name = canonicalName(reference);
   const { logins = {}, namespace, access = accessKey(logins) } = request;
   const bytes = parts.limits.imageBytes + parts.limits.imageBytes / 16 + overheadBytes;
-  using session = await parts.network?.open({ ...parts.pace, bytes });
+  const { settings, file: registriesFile } = await parts.registries.current();
+  using session = await parts.network?.open({ ...parts.pace, bytes, registries: settings });
   const signals = [request.signal, session?.signal].filter((one) => one !== undefined);
   const signal = AbortSignal.any(signals);
+  let hasManifest = false;
   try {
     await using staging = await openStaging(parts);
     const loginFile = join(staging.path, "logins.json");
     await writeLogins(loginFile, logins);
     const confinement = { cgroups: parts.cgroups, enter: session?.enter, env: session?.env };
-    const fetch: Fetch = { loginFile, temporary: staging.path, confinement, signal };
+    const fetch: Fetch = { loginFile, temporary: staging.path, confinement, registriesFile, signal };
     const digest = `${repositoryOf(reference)}@${await currentDigest(parts, name, fetch)}`;
+    hasManifest = true;
     const names = reference.digest === undefined ? [name] : [];
     const here = (await parts.index.list()).find(({ digests }) => digests.includes(digest));
     // The registry has just returned the manifest for these logins, so they may use the image.
@@ -50,8 +54,11 @@ export async function pullImage(parts: StoreParts, reference: Reference, request
   } catch (error) {
     request.signal?.throwIfAborted();
     const cause: unknown = session?.signal.aborted ? session.signal.reason : error;
-    const said = messageOf(cause);
-    const why = session === undefined ? said : registryMessage(said, reference, parts.registries);
+    const said = cause === error ? (session?.trouble ?? messageOf(error)) : messageOf(cause);
+    const why =
+      session === undefined
+        ? explainPull(said, reference)
+        : registryMessage({ said, hasManifest }, reference, settings);
     throw new NodeError("ErrImagePull", `Cannot pull image "${name}": ${why}`, { cause });
   }
 }
@@ -60,6 +67,7 @@ interface Fetch {
   readonly loginFile: string;
   readonly temporary: string;
   readonly confinement: Confinement;
+  readonly registriesFile: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -76,7 +84,6 @@ async function currentDigest(parts: StoreParts, name: string, fetch: Fetch): Pro
   const text = await skopeo(["inspect", "--raw", `--authfile=${loginFile}`, `docker://${name}`], {
     ...rest,
     fileBytes: parts.limits.imageBytes,
-    registriesFile: parts.registriesFile,
   });
   const digest = `sha256:${createHash("sha256").update(text).digest("hex")}`;
   const wanted = name.split("@")[1];

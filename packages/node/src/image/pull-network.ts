@@ -18,10 +18,17 @@ export interface OpenPull extends Disposable {
   readonly env: Readonly<Record<string, string>>;
   /** Aborted when the registry sends too much or too slowly. */
   readonly signal: AbortSignal;
+  /** Why the last connection could not be made. */
+  readonly trouble: string | undefined;
+}
+
+export interface PullOptions extends SessionLimits {
+  /** The operator's registries at this moment. */
+  readonly registries: readonly RegistrySettings[];
 }
 
 export interface PullNetwork extends AsyncDisposable {
-  open(limits: SessionLimits): Promise<OpenPull>;
+  open(options: PullOptions): Promise<OpenPull>;
 }
 
 export function pullNetns({ id }: Pick<Layout, "id">): string {
@@ -35,22 +42,28 @@ export function pullNetns({ id }: Pick<Layout, "id">): string {
  */
 export class IsolatedPulls implements PullNetwork {
   readonly #netns: string;
-  readonly #registries: readonly RegistrySettings[];
   readonly #sessions = new Map<string, PullSession>();
   readonly #servers: Server[] = [];
+  /** Forwarders to the operator's registries on loopback, by address and port. */
+  readonly #forwarders = new Map<string, Server>();
+  #registries: readonly RegistrySettings[] = [];
   #started: Promise<number> | undefined;
+  /** Changes of the forwarders, one after the other. */
+  #changes: Promise<void> = Promise.resolve();
 
-  constructor(layout: Layout, registries: readonly RegistrySettings[]) {
+  constructor(layout: Layout) {
     this.#netns = pullNetns(layout);
-    this.#registries = registries;
   }
 
-  async open(limits: SessionLimits): Promise<OpenPull> {
+  async open({ registries, ...limits }: PullOptions): Promise<OpenPull> {
     this.#started ??= this.#start().catch((error: unknown) => {
       this.#started = undefined;
       throw error;
     });
     const port = await this.#started;
+    this.#registries = registries;
+    this.#changes = this.#changes.catch(() => undefined).then(() => this.#forward(loopbackRegistries(registries)));
+    await this.#changes;
     const session = new PullSession(limits, () => this.#sessions.delete(session.id));
     this.#sessions.set(session.id, session);
     const proxy = `http://${session.id}:x@127.0.0.1:${port}`;
@@ -58,6 +71,9 @@ export class IsolatedPulls implements PullNetwork {
       enter: ["nsenter", `--net=/run/netns/${this.#netns}`, "--"],
       env: { HTTPS_PROXY: proxy, HTTP_PROXY: proxy, NO_PROXY: "" },
       signal: session.signal,
+      get trouble() {
+        return session.trouble;
+      },
       [Symbol.dispose]: () => session[Symbol.dispose](),
     };
   }
@@ -65,38 +81,52 @@ export class IsolatedPulls implements PullNetwork {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const session of this.#sessions.values()) session[Symbol.dispose]();
     await this.#started?.catch(() => undefined);
-    for (const server of this.#servers) server.close();
+    await this.#changes.catch(() => undefined);
+    for (const server of [...this.#servers, ...this.#forwarders.values()]) server.close();
   }
 
   async #start(): Promise<number> {
     const path = `/run/netns/${this.#netns}`;
     if (!existsSync(path)) await runIp([`netns add ${this.#netns}`]);
     await runIp(["link set lo up"], this.#netns);
-    for (const { address, port } of loopbackRegistries(this.#registries)) {
+    const upstream = upstreamProxy(process.env);
+    const unresolved = upstream === undefined ? "refuse" : "pass";
+    const proxy = pullProxy({
+      find: (target) => pullTargets(this.#registries, { unresolved })(target),
+      sessionOf: (id) => this.#sessions.get(id),
+      upstream,
+    });
+    this.#servers.push(proxy);
+    return listen(proxy, listenInNetns(path, "127.0.0.1", 0));
+  }
+
+  /** Starts the missing forwarders, and closes those of registries that the operator has removed. */
+  async #forward(wanted: readonly { readonly address: string; readonly port: number }[]): Promise<void> {
+    const names = new Set(wanted.map(({ address, port }) => `${address}:${port}`));
+    for (const [name, server] of this.#forwarders) {
+      if (names.has(name)) continue;
+      server.close();
+      this.#forwarders.delete(name);
+    }
+    for (const { address, port } of wanted) {
+      if (this.#forwarders.has(`${address}:${port}`)) continue;
       const server = createServer((socket) => {
         const remote = connect({ host: address, port });
         remote.on("error", () => socket.destroy());
         socket.on("error", () => remote.destroy());
         socket.pipe(remote).pipe(socket);
       });
-      await this.#listen(server, listenInNetns(path, address, port));
+      await listen(server, listenInNetns(`/run/netns/${this.#netns}`, address, port));
+      this.#forwarders.set(`${address}:${port}`, server);
     }
-    const upstream = upstreamProxy(process.env);
-    const proxy = pullProxy({
-      find: pullTargets(this.#registries, { unresolved: upstream === undefined ? "refuse" : "pass" }),
-      sessionOf: (id) => this.#sessions.get(id),
-      upstream,
-    });
-    return this.#listen(proxy, listenInNetns(path, "127.0.0.1", 0));
   }
+}
 
-  async #listen(server: Server, fd: number): Promise<number> {
-    server.listen({ fd });
-    await once(server, "listening");
-    server.unref();
-    this.#servers.push(server);
-    return (server.address() as { port: number }).port;
-  }
+async function listen(server: Server, fd: number): Promise<number> {
+  server.listen({ fd });
+  await once(server, "listening");
+  server.unref();
+  return (server.address() as { port: number }).port;
 }
 
 export async function removePullNetns(layout: Pick<Layout, "id">): Promise<void> {

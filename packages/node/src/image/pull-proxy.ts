@@ -28,8 +28,9 @@ const unreachable = "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection
 /** Handles CONNECT, which clients use for HTTPS. */
 async function open(options: PullProxyOptions, asked: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
   socket.on("error", () => socket.destroy());
+  let session: PullSession | undefined;
   try {
-    const session = sessionOf(options, asked);
+    session = sessionOf(options, asked);
     const remote = await reach(options, targetOf(`http://${asked.url}`, 443));
     session.follow(remote);
     remote.on("error", () => socket.destroy());
@@ -39,15 +40,17 @@ async function open(options: PullProxyOptions, asked: IncomingMessage, socket: D
     remote.write(head);
     remote.pipe(socket);
     socket.pipe(remote);
-  } catch {
+  } catch (error) {
+    session?.noteFailure(error);
     socket.end(unreachable);
   }
 }
 
 /** Forwards a request without TLS. Only registries that the operator marked as insecure get these. */
 async function passOn(options: PullProxyOptions, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+  let session: PullSession | undefined;
   try {
-    const session = sessionOf(options, asked);
+    session = sessionOf(options, asked);
     const url = new URL(asked.url ?? "");
     const remote = await reach(options, targetOf(url.href, 80));
     session.follow(remote);
@@ -60,7 +63,8 @@ async function passOn(options: PullProxyOptions, asked: IncomingMessage, answer:
     sent.on("error", () => answer.destroy());
     answer.once("close", () => remote.destroy());
     asked.pipe(sent);
-  } catch {
+  } catch (error) {
+    session?.noteFailure(error);
     answer.writeHead(502, { "content-length": 0 }).end();
   }
 }
@@ -80,7 +84,7 @@ function targetOf(text: string, defaultPort: number): Target {
 async function reach({ find, upstream }: PullProxyOptions, wanted: Target): ReturnType<typeof connectTo> {
   const proxy = upstream !== undefined && usesProxy(upstream, wanted.host) ? upstream : undefined;
   const target = await find(wanted);
-  if (target === undefined) throw new Error("forbidden host");
+  if (target === undefined) throw new Error("no such host among those that a pull may reach");
   // The upstream proxy may have rules by name, so it gets the requested name instead of the address.
   return connectTo(proxy === undefined ? target : wanted, proxy);
 }

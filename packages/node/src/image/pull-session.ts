@@ -19,6 +19,7 @@ export class PullSession implements Disposable {
   readonly #timer: NodeJS.Timeout;
   readonly #onEnd: () => void;
   #received = 0;
+  #trouble: string | undefined;
   #atSpanStart = 0;
 
   constructor(limits: SessionLimits, onEnd: () => void) {
@@ -32,9 +33,21 @@ export class PullSession implements Disposable {
     return this.#stop.signal;
   }
 
+  /** Why the last connection could not be made. The client of the proxy only gets the status 502. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  /** Remembers the failure of a connection; a later connection that works makes it irrelevant. */
+  noteFailure(error: unknown): void {
+    const { code, name, message } = error as NodeJS.ErrnoException;
+    this.#trouble = code ?? (name === "TimeoutError" ? name : message);
+  }
+
   /** Counts the bytes from a connection, and closes it at the end of the session. */
   follow(stream: Duplex): void {
     if (this.signal.aborted) return void stream.destroy();
+    this.#trouble = undefined;
     this.#streams.add(stream);
     stream.on("data", (chunk: Buffer) => this.#count(chunk.length));
     stream.once("close", () => this.#streams.delete(stream));

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { NodeError } from "../errors.ts";
@@ -22,7 +23,7 @@ export async function writeRegistries(
   if (settings.length === 0) return undefined;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, "registries.conf");
-  const temporary = `${path}.${process.pid}`;
+  const temporary = `${path}.${randomBytes(4).toString("hex")}`;
   await writeFile(temporary, registriesText(settings), { mode: 0o600 });
   await rename(temporary, path);
   return path;

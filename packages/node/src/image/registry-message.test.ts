@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { registryMessage } from "./registry-message.ts";
 
 const reference = { registry: "10.1.2.3:22", repository: "x" };
-const hidden = /^no registry that this node may use at "10\.1\.2\.3:22"/;
+const hidden = /^no registry that this node may use at "10\.1\.2\.3:22"; the operator finds the reason with/;
+const failed = (said: string, hasManifest = false): Parameters<typeof registryMessage>[0] => ({ said, hasManifest });
 
 test.for([
   'pinging container registry 10.1.2.3:22: Get "https://10.1.2.3:22/v2/": dial tcp 10.1.2.3:22: connect: connection refused',
@@ -13,19 +14,31 @@ test.for([
   'pinging container registry 10.1.2.3:22: Get "https://10.1.2.3:22/v2/": Bad Gateway',
   "pinging container registry 10.1.2.3:22: StatusCode: 404, SSH-2.0-OpenSSH_9.2",
   "EOF",
+  "ECONNREFUSED",
+  "TimeoutError",
+  "no such host among those that a pull may reach",
 ])("reveals nothing about %s", (said) => {
-  expect(registryMessage(said, reference, [])).toMatch(hidden);
+  const messages = [false, true].map((hasManifest) => registryMessage(failed(said, hasManifest), reference, []));
+  expect(new Set(messages).size).toBe(1);
+  expect(messages[0]).toMatch(hidden);
 });
 
 test.for([
-  "reading manifest v1 in 10.1.2.3:22/x: manifest unknown",
-  "unable to retrieve auth token: invalid username/password: unauthorized: no",
-  "Cannot use layer sha256:ab: its content has digest 1, and the image requires 2",
-  "the registry sends more than 100 bytes",
-])("keeps the message of a registry: %s", (said) => {
-  expect(registryMessage(said, reference, [])).toBe(said);
+  ["reading manifest v1 in 10.1.2.3:22/x: manifest unknown", 'the registry "10.1.2.3:22" has no image "x:latest"'],
+  ["unable to retrieve auth token: invalid username/password: unauthorized: no", "needs a login"],
+  ["Cannot use layer sha256:ab: its content has digest 1, and the image requires 2", "Cannot use layer sha256:ab"],
+  ["the registry sends more than 100 bytes", "the registry sends more than 100 bytes"],
+] as const)("tells what a registry answered: %s", ([said, expected]) => {
+  expect(registryMessage(failed(said), reference, [])).toContain(expected);
 });
 
-test("keeps every message about a registry that the operator configured", () => {
-  expect(registryMessage("connection refused", reference, [{ name: "10.1.2.3:22" }])).toBe("connection refused");
+test("tells why a registry that the operator configured cannot be used", () => {
+  const told = registryMessage(failed("ECONNREFUSED"), reference, [{ name: "10.1.2.3:22" }]);
+  expect(told).toBe('nothing listens at the registry "10.1.2.3:22" (connection refused): check the port');
+});
+
+test("tells why a public registry cannot be reached, but not what its images refer to", () => {
+  const hub = { registry: "docker.io", repository: "someone/x" };
+  expect(registryMessage(failed("ENOTFOUND"), hub, [])).toContain("is unknown: check the name and the DNS");
+  expect(registryMessage(failed("ECONNREFUSED", true), hub, [])).toMatch(/^no registry that this node may use/);
 });
