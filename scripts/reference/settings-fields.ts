@@ -34,8 +34,9 @@ export function settingsOf(file: string, type: string): Setting[] {
 
 function fieldsOf({ module, members }: Found, above: string): Setting[] {
   return members.flatMap((member) => {
-    if (member.type !== "TSPropertySignature" || member.key.type !== "Identifier") return [];
-    const path = `${above}${member.key.name}`;
+    const key = keyOf(member);
+    if (member.type !== "TSPropertySignature" || key === "") return [];
+    const path = `${above}${key}`;
     const about = commentBefore(module.text, member.start);
     const type = member.typeAnnotation?.typeAnnotation;
     if (type === undefined) return [{ path, type: "", about }];
@@ -74,7 +75,9 @@ function namesIn(type: ESTree.TSType): string[] {
 }
 
 function keyOf(member: ESTree.TSSignature): string {
-  return member.type === "TSPropertySignature" && member.key.type === "Identifier" ? member.key.name : "";
+  if (member.type !== "TSPropertySignature") return "";
+  if (member.key.type === "Literal") return String(member.key.value);
+  return member.key.type === "Identifier" ? member.key.name : "";
 }
 
 /** The interfaces that a type consists of; undefined for other types. */

@@ -5,6 +5,7 @@ import type { AccessOptions } from "./authorization/open-access.ts";
 import type { Clock } from "./clock.ts";
 import type { ShareLimits } from "./http/fair-shares.ts";
 import type { Logger } from "./logger.ts";
+import type { NamespacePercent } from "./placement/usage.ts";
 import type { HistoryBounds } from "./store/history.ts";
 import type { KeyAndCertificate } from "./tls/certificate.ts";
 import type { ClientRequest } from "./tls/client-identity.ts";
@@ -41,6 +42,8 @@ export interface ApiServerOptions {
   readonly allowedOrigins?: readonly string[] | undefined;
   /** How much each namespace may store. Default: see `defaultNamespaceLimits`. */
   readonly limits?: Partial<NamespaceLimits> | undefined;
+  /** How much of the node the Pods of each namespace may request. Default: see `defaultNamespacePercent`. */
+  readonly namespacePercent?: Partial<NamespacePercent> | undefined;
   /** Freezes stored objects, so that code that changes one throws. For tests: it makes writes slower. Default: false. */
   readonly freezeObjects?: boolean | undefined;
 }

@@ -8,6 +8,7 @@ import { EmbeddedApiServer } from "./embedded-api-server.ts";
 import { CrossOrigin } from "./http/cross-origin.ts";
 import { Interner } from "./interner.ts";
 import { silentLogger } from "./logger.ts";
+import { defaultNamespacePercent } from "./placement/usage.ts";
 import { openMemoryStore, openStore } from "./store/open-store.ts";
 import { defaultNamespaceLimits } from "./verbs/namespace-limits.ts";
 
@@ -50,6 +51,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       access,
       audit,
       limits,
+      namespacePercent: { ...defaultNamespacePercent, ...options.namespacePercent },
       shares: options.shares,
       crossOrigin: options.allowedOrigins && new CrossOrigin(options.allowedOrigins),
     };

@@ -23,7 +23,9 @@ import { inProcessTransport } from "./in-process.ts";
 import type { Interner } from "./interner.ts";
 import type { Logger } from "./logger.ts";
 import { RequestMetrics } from "./metrics/request-metrics.ts";
+import { Allocations } from "./placement/allocations.ts";
 import { PodBinder } from "./placement/pod-binder.ts";
+import type { NamespacePercent } from "./placement/usage.ts";
 import { ProvidedObjects } from "./provided/provided-objects.ts";
 import type { ApiRequest } from "./request/api-request.ts";
 import { handle } from "./request/handle.ts";
@@ -60,6 +62,7 @@ export interface Parts {
   readonly access: AccessOptions;
   readonly audit: AuditLog | undefined;
   readonly limits: NamespaceLimits;
+  readonly namespacePercent: NamespacePercent;
   readonly shares: Partial<ShareLimits> | undefined;
   readonly crossOrigin: CrossOrigin | undefined;
 }
@@ -102,6 +105,10 @@ export class EmbeddedApiServer implements ApiServer {
       logger,
       limits,
       nodeName,
+      allocations:
+        nodeName === undefined
+          ? undefined
+          : new Allocations(store, { interner, nodeName, percent: parts.namespacePercent }),
       podStreams,
       podSessions,
       bookmarkMs,

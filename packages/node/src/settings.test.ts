@@ -29,6 +29,7 @@ test("all settings", async () => {
     defaults: { memoryBytes: 2 ** 28, pids: 100, diskBytes: 2 ** 30 },
     subnet: "10.9.0.0/20",
     podCapacity: 20,
+    allocatable: { cpu: "16", memory: "64Gi", "ephemeral-storage": "1Ti" },
   };
   writeFileSync(settingsPath(dataDir), JSON.stringify({ node }));
   expect(await readSettings(dataDir)).toEqual(node);
@@ -44,6 +45,8 @@ test.for([
   ["a permission that is not a boolean", { allow: { privileged: "yes" } }, "node.allow.privileged"],
   ["a limit of 0", { defaults: { pids: 0 } }, "node.defaults.pids"],
   ["an invalid subnet", { subnet: "10.9.0.0/99" }, "node.subnet"],
+  ["an amount that is not a quantity", { allocatable: { cpu: "many" } }, "node.allocatable.cpu"],
+  ["an amount of an unknown resource", { allocatable: { gpu: "1" } }, "node.allocatable.gpu"],
   ["a list", [1], "must be an object"],
 ] as const)("refuses %s", async ([, node, expected]) => {
   writeFileSync(settingsPath(dataDir), JSON.stringify({ node }));

@@ -1,8 +1,10 @@
 import { join, resolve } from "node:path";
+import { compareQuantities } from "@agent-sandbox/api";
 import type { Budget } from "./budget.ts";
 import { NodeError } from "./errors.ts";
 import type { ImageOptions } from "./image/open-images.ts";
 import { parseSubnet } from "./network/subnet.ts";
+import type { Offered } from "./node-object/node-object.ts";
 import type { ResourceDefaults } from "./oci/resources.ts";
 import { anything, list, matching, object, oneOf, type Refusal, type Rule, satisfying } from "./pod/field-rules.ts";
 import type { Allowances } from "./pod/observed.ts";
@@ -34,8 +36,10 @@ export interface NodeSettings {
   readonly stateKeyFiles?: readonly string[];
   /** The subnet of the Pods' addresses. Default: a network of 10.192.0.0/10 that the machine does not use. */
   readonly subnet?: string;
-  /** The number of Pods that may run. Default: 250. */
+  /** The most Pods that are bound to the node. Default: the number of addresses in `subnet`. */
   readonly podCapacity?: number;
+  /** What Pods may request together, as quantities. It may be more than the machine has. */
+  readonly allocatable?: Offered;
 }
 
 /** The settings that decide which runtimes there are and which of them Pods may use. */
@@ -63,6 +67,10 @@ const count = satisfying((value) => Number.isSafeInteger(value) && Number(value)
 const folder = satisfying(
   (value) => typeof value === "string" && /^\/[^\0]*$/.test(value) && !/(^|\/)\.\.?(\/|$)/.test(value),
   'an absolute path without ".."',
+);
+const quantity = satisfying(
+  (value) => typeof value === "string" && compareQuantities(value, "0") === 1,
+  'a quantity above zero such as "8" or "64Gi"',
 );
 const percent = satisfying((value) => Number(value) > 0 && Number(value) <= 100, "a number from 1 to 100");
 
@@ -113,6 +121,7 @@ const rule: Rule = object({
     'a network such as "10.1.0.0/16"',
   ),
   podCapacity: count,
+  allocatable: object({ cpu: quantity, memory: quantity, "ephemeral-storage": quantity }),
 });
 
 export function settingsPath(dataDir: string): string {

@@ -34,7 +34,9 @@ describe("a Pod", () => {
     await using api = await startBox();
     await api.merge(`${nodes}/box`, { spec: { unschedulable: true } });
     const waiting = await api.create(pods, pod("p"));
-    const why = "0/1 nodes are available: 1 node(s) were unschedulable.";
+    const why =
+      "0/1 nodes are available: 1 node(s) were unschedulable. " +
+      "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
     expect(nodeOf(waiting)).toBeUndefined();
     expect(waiting.status).toMatchObject({
       phase: "Pending",
@@ -44,6 +46,7 @@ describe("a Pod", () => {
     expect((await events.next()).object).toMatchObject({
       reason: "FailedScheduling",
       message: why,
+      source: { component: "default-scheduler" },
       involvedObject: { name: "p" },
     });
     events.stop();
@@ -87,7 +90,9 @@ describe("a Pod", () => {
 describe("placementProblem()", () => {
   const box = (spec: object) => ({ apiVersion: "v1", kind: "Node", metadata: { name: "box" }, spec });
   const tainted = box({ taints: [{ key: "a", value: "b", effect: "NoExecute" }] });
-  const untolerated = "0/1 nodes are available: 1 node(s) had untolerated taint {a: b}.";
+  const untolerated =
+    "0/1 nodes are available: 1 node(s) had untolerated taint {a: b}. " +
+    "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
   test.for([
     ["accepts a node that has no Node object yet", [], undefined, undefined],
     ["accepts a node without taints", [], box({}), undefined],
@@ -105,6 +110,6 @@ describe("placementProblem()", () => {
       undefined,
     ],
   ] as const)("%s", ([, tolerations, node, expected]) => {
-    expect(placementProblem({ tolerations }, node)).toBe(expected);
+    expect(placementProblem({ namespace: "default", spec: { tolerations } }, node, undefined)).toBe(expected);
   });
 });

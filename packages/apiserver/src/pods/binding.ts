@@ -60,8 +60,7 @@ function bindPod(pod: ApiObject, binding: JsonObject, nowMs: number): ApiObject 
 
 /** The Pod after a binding: assigned to the target node, with the condition `PodScheduled`. */
 export function scheduled(pod: ApiObject, binding: JsonObject, nowMs: number): ApiObject {
-  const [spec, status] = [pod["spec"], pod["status"]].map((part) => (isJsonObject(part) ? part : {}));
-  const others = objectsAt(status, "conditions").filter(({ type }) => type !== "PodScheduled");
+  const spec = isJsonObject(pod["spec"]) ? pod["spec"] : {};
   const condition = {
     type: "PodScheduled",
     status: "True",
@@ -70,14 +69,18 @@ export function scheduled(pod: ApiObject, binding: JsonObject, nowMs: number): A
   };
   const annotations = stringsAt(binding, "annotations");
   const labels = stringsAt(binding, "labels");
-  return {
-    ...withMetadata(pod, {
-      ...(annotations === undefined ? {} : { annotations: { ...pod.metadata.annotations, ...annotations } }),
-      ...(labels === undefined ? {} : { labels: { ...pod.metadata.labels, ...labels } }),
-    }),
-    spec: { ...spec, nodeName: stringAt(binding, "target", "name") },
-    status: { ...status, conditions: [...others, condition] },
-  };
+  const marked = withMetadata(withCondition(pod, condition), {
+    ...(annotations === undefined ? {} : { annotations: { ...pod.metadata.annotations, ...annotations } }),
+    ...(labels === undefined ? {} : { labels: { ...pod.metadata.labels, ...labels } }),
+  });
+  return { ...marked, spec: { ...spec, nodeName: stringAt(binding, "target", "name") } };
+}
+
+/** The Pod with this condition instead of an earlier one of its type. */
+export function withCondition(pod: ApiObject, condition: JsonObject): ApiObject {
+  const status = isJsonObject(pod["status"]) ? pod["status"] : {};
+  const others = objectsAt(status, "conditions").filter(({ type }) => type !== condition["type"]);
+  return { ...pod, status: { ...status, conditions: [...others, condition] } };
 }
 
 function stringsAt(binding: JsonObject, key: "annotations" | "labels"): Record<string, string> | undefined {

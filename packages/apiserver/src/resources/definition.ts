@@ -3,6 +3,7 @@ import type { FieldError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { Identity } from "../auth/identity.ts";
 import type { Converter } from "../conversion/converter.ts";
+import type { Allocations } from "../placement/allocations.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import type { Registry } from "./registry.ts";
 import type { ServiceAddresses } from "./service/service-addresses.ts";
@@ -44,6 +45,8 @@ export interface AdmissionContext {
   readonly registry: Registry;
   /** The box's only node, to which Pods are bound when they are created. */
   readonly nodeName: string | undefined;
+  /** The requests of the Pods on that node. */
+  readonly allocations: Allocations | undefined;
   /** A saved object by its key in the store. */
   readonly find: (resource: string, key: string) => ApiObject | undefined;
   /** All saved objects of a resource. */

@@ -11,7 +11,7 @@ import type { ObjectCache } from "./object-cache.ts";
 import { Objects } from "./objects.ts";
 import type { Replayed } from "./replay.ts";
 import { Saved } from "./saved.ts";
-import type { Change, Decided, ResourceChange, Store, Stored, UsageCheck, View, Write } from "./store.ts";
+import type { Change, Decided, Follower, ResourceChange, Store, Stored, UsageCheck, View, Write } from "./store.ts";
 
 export interface LogStoreOptions {
   readonly journal: Journal;
@@ -59,6 +59,7 @@ export class LogStore implements Store {
   readonly #usage: NamespaceUsage;
   readonly #floor: number;
   readonly #listeners = new Set<{ resource: string | undefined; wake: (changes: readonly ResourceChange[]) => void }>();
+  readonly #followers = new Map<string, Follower>();
   /** The newest unsaved change of each key. */
   readonly #staged = new Map<string, Change>();
   #queue: Queued[] = [];
@@ -138,6 +139,10 @@ export class LogStore implements Store {
     return () => void this.#listeners.delete(listener);
   }
 
+  follow(resource: string, follower: Follower): void {
+    this.#followers.set(resource, follower);
+  }
+
   async write<T>(decide: (view: View, revision: number) => Decided<T>): Promise<T> {
     if (this.#closed) throw new ApiError("ServiceUnavailable", "the server is shutting down");
     if (this.#queue.length >= maxQueued) {
@@ -202,6 +207,7 @@ export class LogStore implements Store {
     this.#usage.change(key, previous, stored);
     this.#nextRevision += 1;
     this.#staged.set(stagedKey(resource, key), change);
+    this.#followers.get(resource)?.decided(key, object);
     return {
       resource,
       change,
@@ -248,6 +254,7 @@ export class LogStore implements Store {
     for (const { entry } of failed) {
       if (entry !== undefined) this.#usage.change(entry.change.key, entry.change.stored, entry.change.previous);
     }
+    for (const follower of this.#followers.values()) follower.undone();
     const why = cause instanceof Error ? cause.message : String(cause);
     this.#logger.error({ err: cause, writes: failed.length }, "writes could not be saved");
     const error = new ApiError("InternalError", `Cannot save the object: ${why}`, { cause });

@@ -66,6 +66,8 @@ export interface Store extends View {
    * the write and everything in the view is durable. If `decide` throws, the promise rejects and nothing changes.
    */
   write<T>(decide: (view: View, revision: number) => Decided<T>): Promise<T>;
+  /** Tells a follower about every write of a resource at the moment it is decided. */
+  follow(resource: string, follower: Follower): void;
   /** The position in the history where a watch from `revision` starts; `undefined` if that is no longer in the history. */
   position(resource: string, revision: number): number | undefined;
   /** The changes from a position on; `undefined` if the history no longer contains them. */
@@ -75,6 +77,14 @@ export interface Store extends View {
   /** A compressed backup for `restoreFolder`, as of one moment. The caller must read or destroy the stream. */
   backUp(): Promise<Readable>;
   close(): Promise<void>;
+}
+
+/** Keeps sums over the objects of a resource, which include writes that are not saved yet. */
+export interface Follower {
+  /** `object` is absent for a deletion. Must not throw. */
+  decided(key: string, object: ApiObject | undefined): void;
+  /** Decided writes could not be saved. Only saved objects exist now. */
+  undone(): void;
 }
 
 export interface ResourceChange {

@@ -7,6 +7,7 @@ import type { Ownership } from "../gc/ownership.ts";
 import type { Interner } from "../interner.ts";
 import type { Logger } from "../logger.ts";
 import type { RequestMetrics } from "../metrics/request-metrics.ts";
+import type { Allocations } from "../placement/allocations.ts";
 import type { Admission } from "../resources/admission.ts";
 import type { AdmissionContext } from "../resources/definition.ts";
 import type { Registry } from "../resources/registry.ts";
@@ -34,6 +35,8 @@ export interface ApiContext {
   /** How much each namespace may store. */
   readonly limits: NamespaceLimits;
   readonly nodeName: string | undefined;
+  /** The requests of the Pods on that node; `undefined` if there is none. */
+  readonly allocations: Allocations | undefined;
   readonly podStreams: PodStreams | undefined;
   readonly podSessions: PodSessions | undefined;
   /** How often a watch without events sends a bookmark. */
@@ -42,10 +45,11 @@ export interface ApiContext {
   readonly closing: AbortSignal;
 }
 
-export function admissionContext({ clock, nodeName, addresses, registry, store }: ApiContext): AdmissionContext {
+export function admissionContext(context: ApiContext): AdmissionContext {
+  const { clock, nodeName, allocations, addresses, registry, store } = context;
   const find = (resource: string, key: string): ApiObject | undefined => store.get(resource, key)?.object;
   const list = (resource: string): Iterable<ApiObject> => objectsOf(store, resource);
-  return { nowMs: clock.now(), nodeName, addresses, registry, find, list };
+  return { nowMs: clock.now(), nodeName, allocations, addresses, registry, find, list };
 }
 
 export function* objectsOf(store: Store, resource: string): Generator<ApiObject> {

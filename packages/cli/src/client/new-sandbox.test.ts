@@ -31,7 +31,7 @@ test("limits, variables, volumes and labels become fields of the Pod", () => {
             {
               env: [{ name: "A", value: "b=c" }],
               workingDir: "/e",
-              resources: { limits: { cpu: "1.5", memory: "64Mi" } },
+              resources: { limits: { cpu: "1.5", memory: "64Mi" }, requests: { cpu: "0", memory: "0" } },
               volumeMounts: [{ name: "host-0", mountPath: "/e", readOnly: true }],
             },
           ],

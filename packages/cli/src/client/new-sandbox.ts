@@ -28,7 +28,7 @@ export function newSandbox(name: string, options: NewSandboxOptions): Manifest {
     image,
     ...(options.env !== undefined && { env: options.env.map(parseVariable) }),
     ...(workdir !== undefined && { workingDir: workdir }),
-    ...(Object.keys(limits).length > 0 && { resources: { limits } }),
+    ...(Object.keys(limits).length > 0 && { resources: { limits, requests: zeroOf(limits) } }),
     ...(mounts.length > 0 && {
       volumeMounts: mounts.map(({ path, readOnly }, index) => ({ name: `host-${index}`, mountPath: path, readOnly })),
     }),
@@ -47,6 +47,10 @@ export function newSandbox(name: string, options: NewSandboxOptions): Manifest {
     spec: { runtime: "Injected", podTemplate: { spec } },
   };
 }
+
+/** Kubernetes reserves the limits for containers without requests. The flags of `run` and `create` limit and reserve nothing. */
+const zeroOf = (limits: object): Record<string, string> =>
+  Object.fromEntries(Object.keys(limits).map((name) => [name, "0"]));
 
 function pairOf(text: string, what: string): readonly [string, string] {
   const sign = text.indexOf("=");

@@ -84,21 +84,22 @@ export class AddressPool {
   #checkShare(namespace: string): void {
     if (namespace === "") return;
     const own = [...this.#taken.values()].filter((each) => each === namespace).length;
-    if (own < this.#room - this.#taken.size || own === 0) return;
+    if (own < this.size - this.#taken.size || own === 0) return;
     throw new NodeError(
       "SandboxError",
       `Cannot give the Pod an address: namespace "${namespace}" uses ${own} addresses of "${formatSubnet(this.#subnet)}", and the rest is reserved for other namespaces`,
     );
   }
 
-  get #room(): number {
+  /** The number of Pods that can have an address. */
+  get size(): number {
     return this.#last - this.#subnet.base - 1;
   }
 
   #full(): NodeError {
     return new NodeError(
       "SandboxError",
-      `Cannot give the Pod an address: all ${this.#room} addresses of "${formatSubnet(this.#subnet)}" are in use`,
+      `Cannot give the Pod an address: all ${this.size} addresses of "${formatSubnet(this.#subnet)}" are in use`,
     );
   }
 

@@ -25,6 +25,11 @@ export async function machineFacts(machine: Machine, name: string): Promise<Mach
     memoryBytes: totalmem(),
     diskBytes: machine.capacity.diskBytes,
     pods: machine.podCapacity,
+    allocatable: {
+      memoryBytes: Math.min(totalmem(), machine.budget.memoryBytes),
+      diskBytes: Math.max(0, machine.capacity.diskBytes - machine.budget.diskFreeBytes),
+    },
+    offered: machine.offered,
     architecture: goNames[arch()] ?? arch(),
     kernel: release(),
     osImage: /^PRETTY_NAME="?([^"\n]*)/m.exec(osRelease)?.[1] ?? "Linux",

@@ -10,6 +10,7 @@ const facts: MachineFacts & { readonly room: Room } = {
   memoryBytes: 2 ** 32,
   diskBytes: 2 ** 40,
   pods: 10,
+  allocatable: { memoryBytes: 2 ** 31, diskBytes: 2 ** 39 },
   architecture: "amd64",
   kernel: "6.1",
   osImage: "Debian",
@@ -38,6 +39,13 @@ test("the Node has its capacity and conditions", () => {
     ["PIDPressure", "False", "KubeletHasSufficientPID", "1970-01-01T00:00:00Z"],
     ["SharedKernel", "False", "OwnKernel", "1970-01-01T00:00:00Z"],
   ]);
+});
+
+test("Pods may request what the budget leaves, or what the operator offers", () => {
+  const allocatable = { cpu: "2", memory: "2097152Ki", pods: "10", "ephemeral-storage": "536870912Ki" };
+  expect(nodeObject(facts, undefined, 0).status?.allocatable).toEqual(allocatable);
+  const offering = nodeObject({ ...facts, offered: { cpu: "16" } }, undefined, 0);
+  expect(offering.status?.allocatable).toEqual({ ...allocatable, cpu: "16" });
 });
 
 test("a condition keeps its transition time until it changes", () => {

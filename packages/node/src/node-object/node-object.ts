@@ -2,6 +2,16 @@ import type { Node } from "@agent-sandbox/api";
 import type { SharedKernel } from "../runtime/shared-kernel.ts";
 import { pressuresOf, type Room } from "./pressure.ts";
 
+/** What Pods may request together, as quantities. It may be more than the machine has. */
+export interface Offered {
+  /** Default: the CPUs of the machine. */
+  readonly cpu?: string;
+  /** Default: `budget.memoryBytes`. */
+  readonly memory?: string;
+  /** Default: the disk without `budget.diskFreeBytes`. */
+  readonly "ephemeral-storage"?: string;
+}
+
 /** Properties of the machine for its Node object. */
 export interface MachineFacts {
   readonly name: string;
@@ -11,6 +21,10 @@ export interface MachineFacts {
   readonly memoryBytes: number;
   readonly diskBytes: number;
   readonly pods: number;
+  /** What Pods may request of this. */
+  readonly allocatable: { readonly memoryBytes: number; readonly diskBytes: number };
+  /** The operator's own amounts, by resource. */
+  readonly offered?: Offered | undefined;
   /** Go's name, such as `amd64`. */
   readonly architecture: string;
   readonly kernel: string;
@@ -29,9 +43,9 @@ type Condition = NonNullable<NonNullable<Node["status"]>["conditions"]>[number];
 export function nodeObject(facts: MachineFacts & { readonly room: Room }, before: Node | undefined, now: number): Node {
   const capacity = {
     cpu: String(facts.cpus),
-    memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
+    memory: kibibytes(facts.memoryBytes),
     pods: String(facts.pods),
-    "ephemeral-storage": `${Math.floor(facts.diskBytes / 1024)}Ki`,
+    "ephemeral-storage": kibibytes(facts.diskBytes),
   };
   return {
     apiVersion: "v1",
@@ -46,7 +60,12 @@ export function nodeObject(facts: MachineFacts & { readonly room: Room }, before
     },
     status: {
       capacity,
-      allocatable: capacity,
+      allocatable: {
+        ...capacity,
+        memory: kibibytes(facts.allocatable.memoryBytes),
+        "ephemeral-storage": kibibytes(facts.allocatable.diskBytes),
+        ...facts.offered,
+      },
       addresses: [
         { type: "InternalIP", address: facts.address },
         { type: "Hostname", address: facts.hostname },
@@ -67,6 +86,8 @@ export function nodeObject(facts: MachineFacts & { readonly room: Room }, before
     },
   };
 }
+
+const kibibytes = (bytes: number): string => `${Math.floor(bytes / 1024)}Ki`;
 
 type Untimed = Required<Pick<Condition, "type" | "status" | "reason" | "message">>;
 

@@ -4,6 +4,7 @@ import type { Images } from "../image/open-images.ts";
 import type { Layout } from "../layout.ts";
 import type { ApiServerPlace } from "../network/api-access.ts";
 import type { PodNetwork } from "../network/pod-network.ts";
+import type { Offered } from "../node-object/node-object.ts";
 import type { NodeCapacity } from "../oci/downward.ts";
 import type { ResourceBounds, ResourceDefaults } from "../oci/resources.ts";
 import type { OciRuntime } from "../runtime/oci-runtime.ts";
@@ -55,6 +56,8 @@ export interface Machine {
   readonly rules: NodeRules;
   readonly capacity: NodeCapacity;
   readonly podCapacity: number;
+  /** The operator's own amounts that Pods may request. */
+  readonly offered: Offered | undefined;
   /** The API server, once it listens. Undefined if Pods cannot use it. */
   readonly apiServer: (() => ApiServerPlace | undefined) | undefined;
   /** The bounding set of this process. A container gets no capability outside it. */

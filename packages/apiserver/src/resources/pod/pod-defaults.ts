@@ -2,7 +2,7 @@ import { type ApiObject, isJsonObject, type JsonObject, objectsAt, stringAt } fr
 import { timestamp } from "../../clock.ts";
 import type { Interner } from "../../interner.ts";
 import { equalJson } from "../../json.ts";
-import { placementProblem } from "../../placement/placement-problem.ts";
+import { placementProblem, rejection } from "../../placement/placement-problem.ts";
 import type { AdmissionContext } from "../definition.ts";
 import { referenced } from "./pod-references.ts";
 import { qosClass } from "./qos-class.ts";
@@ -91,7 +91,8 @@ function setVolumeDefaults(volume: JsonObject): JsonObject {
 }
 
 /** Sets the status of a new Pod. Binds it to the box's only node if that accepts it, which saves a write. */
-export function preparePod(pod: ApiObject, { nodeName, find, nowMs }: AdmissionContext, interner: Interner): ApiObject {
+export function preparePod(pod: ApiObject, context: AdmissionContext, interner: Interner): ApiObject {
+  const { nodeName, find, nowMs, allocations } = context;
   const given = pod["spec"];
   if (!isJsonObject(given)) return pod;
   const more = referenced(pod, given, find);
@@ -102,16 +103,22 @@ export function preparePod(pod: ApiObject, { nodeName, find, nowMs }: AdmissionC
     const conditions = [unscheduled("SchedulingGated", why, nowMs)];
     return { ...pod, spec: extended(more), status: { ...status, conditions } };
   }
-  const bound = (given["nodeName"] ?? "") !== "";
-  if (nodeName === undefined || bound) return { ...pod, spec: extended(more), status };
-  const tolerations = more["tolerations"] ?? given["tolerations"];
-  const problem = placementProblem({ tolerations }, find("nodes", nodeName));
-  if (problem === undefined) return { ...pod, spec: extended({ ...more, nodeName }), status };
+  const named = given["nodeName"] ?? "";
+  if (nodeName === undefined || (named !== "" && named !== nodeName)) return { ...pod, spec: extended(more), status };
+  const { namespace = "" } = pod.metadata;
+  const whole = extended({ ...more, nodeName });
+  if (named !== "") {
+    const shortages = allocations?.shortages(namespace, allocations.requestsOf(whole), find("nodes", nodeName)) ?? [];
+    return { ...pod, spec: whole, status: { ...status, ...rejection(shortages) } };
+  }
+  const problem = placementProblem({ namespace, spec: whole }, find("nodes", nodeName), allocations);
+  if (problem === undefined) return { ...pod, spec: whole, status };
   const conditions = [unscheduled("Unschedulable", problem, nowMs)];
   return { ...pod, spec: extended(more), status: { ...status, conditions } };
 }
 
-const unscheduled = (reason: string, message: string, nowMs: number): JsonObject => ({
+/** The condition of a Pod that is not bound. */
+export const unscheduled = (reason: string, message: string, nowMs: number): JsonObject => ({
   type: "PodScheduled",
   status: "False",
   reason,
