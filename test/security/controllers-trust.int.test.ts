@@ -13,7 +13,7 @@ interface Claimed {
   readonly metadata: { readonly uid: string };
   readonly status?: {
     readonly sandbox?: { readonly name?: string };
-    readonly conditions?: readonly { readonly type: string; readonly reason: string }[];
+    readonly conditions?: readonly { readonly type: string; readonly reason: string; readonly message?: string }[];
   };
 }
 
@@ -141,5 +141,28 @@ describe.skipIf(noWorld)("what controllers trust", () => {
     await until(async () => (await claimOf(mallory, "pointing")).status?.conditions?.[0]?.reason);
     await mallory.request("DELETE", `${agents}/${mallory.namespace}/sandboxes/pointer`);
     expect(await world.alice.harm()).toEqual([]);
+  });
+
+  test("an image name cannot write lines into conditions and events", async () => {
+    const path = `${agents}/${mallory.namespace}/sandboxes`;
+    const image = `nothing\u001b[2J\nReady: True\u202e${"x".repeat(2_000)}`;
+    const spec = { podTemplate: { spec: { containers: [{ name: "main", image }] } } };
+    await mallory.request("POST", path, { ...sandbox({ name: "liar" }, ""), spec });
+    const text = await until(async () => {
+      const { body } = await mallory.request("GET", `${path}/liar`);
+      const ready = (body as Claimed).status?.conditions?.find(({ type }) => type === "Ready");
+      return ready?.message?.includes("main") ? ready.message : undefined;
+    });
+    const note = await until(async () => {
+      const { body } = await mallory.request("GET", `/apis/events.k8s.io/v1/namespaces/${mallory.namespace}/events`);
+      const { items } = body as { items: { reason: string; note: string }[] };
+      return items.find(({ reason }) => reason === "PodNotReady")?.note;
+    });
+    for (const one of [text, note]) {
+      expect(one).toMatch(/container "main": .*nothing \[2J Ready: True/);
+      expect(one).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]|\p{Bidi_Control}/u);
+      expect(one.length).toBeLessThan(1_200);
+    }
+    await mallory.request("DELETE", `${path}/liar`);
   });
 });

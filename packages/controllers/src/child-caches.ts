@@ -1,4 +1,4 @@
-import type { PersistentVolumeClaim, Pod, PodStatus, Secret, Service } from "@agent-sandbox/api";
+import type { ContainerStatus, PersistentVolumeClaim, Pod, PodStatus, Secret, Service } from "@agent-sandbox/api";
 import {
   dropManagedFields,
   type Informer,
@@ -26,37 +26,44 @@ export function serviceCache(informers: Informers, scope: Scope = {}): Informer<
   return informers.get(services, { ...scope });
 }
 
-/** Keeps what decisions read of a Pod. The spec is the largest part and is never compared. */
+/** Keeps what decisions read of a Pod. The spec is the largest part and is never compared: see `spec-hash.ts`. */
 export function trimPod(pod: Pod): Pod {
-  const { nodeName, restartPolicy } = pod.spec ?? {};
+  const { nodeName, restartPolicy, containers } = pod.spec ?? {};
+  const probed = (containers ?? []).filter(({ readinessProbe }) => readinessProbe);
   return {
     ...keepMetadata(pod),
-    spec: { containers: [], ...(nodeName && { nodeName }), ...(restartPolicy && { restartPolicy }) },
+    spec: {
+      containers: probed.map(({ name }) => ({ name, readinessProbe: {} })),
+      ...(nodeName && { nodeName }),
+      ...(restartPolicy && { restartPolicy }),
+    },
     ...(pod.status && { status: trimStatus(pod.status) }),
   };
 }
 
-function trimStatus({
-  phase,
-  reason,
-  message,
-  podIPs,
-  startTime,
-  conditions,
-  containerStatuses,
-}: PodStatus): PodStatus {
+function trimStatus({ phase, reason, message, podIPs, startTime, conditions, ...status }: PodStatus): PodStatus {
   const kept = { phase, reason, message, podIPs, startTime, conditions };
-  const containers = containerStatuses?.map(({ name, ready, state }) => ({
+  const inits = status.initContainerStatuses?.filter(({ state }) => state?.terminated?.exitCode !== 0);
+  const containers = status.containerStatuses?.map(trimContainer);
+  return {
+    ...Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined)),
+    ...(inits?.length && { initContainerStatuses: inits.map(trimContainer) }),
+    ...(containers && { containerStatuses: containers }),
+  };
+}
+
+/** The image is the text that a container which cannot pull it is reported with. */
+function trimContainer({ name, ready, state, lastState, image }: ContainerStatus): ContainerStatus {
+  const { exitCode, reason } = lastState?.terminated ?? {};
+  const last = exitCode !== undefined && { lastState: { terminated: { exitCode, ...(reason && { reason }) } } };
+  return {
     name,
     ready,
     ...(state && { state }),
-    image: "",
+    ...last,
+    image: state?.waiting ? image : "",
     imageID: "",
     restartCount: 0,
-  }));
-  return {
-    ...Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined)),
-    ...(containers && { containerStatuses: containers }),
   };
 }
 

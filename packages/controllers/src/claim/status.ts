@@ -2,6 +2,7 @@ import {
   adaptMessage,
   type Condition,
   findCondition,
+  kindOfTrouble,
   type ReportedCondition,
   removeCondition,
   type Sandbox,
@@ -9,6 +10,7 @@ import {
   type SandboxClaimStatus,
   semanticEqual,
   setCondition,
+  troubleIn,
 } from "@agent-sandbox/api";
 import type { EventRecord } from "@agent-sandbox/kube";
 import type { Problem } from "./problem.ts";
@@ -112,8 +114,11 @@ const starting = ["SandboxNotReady", "DependenciesNotReady"];
 
 /** How long another reason may wait. Most Sandboxes that are starting are Ready by then; why one cannot start is useful sooner. */
 function reasonWaitMs(before: SandboxClaimStatus | undefined, after: SandboxClaimStatus): number {
-  const reasons = [before, after].map((status) => findCondition(status?.conditions, "Ready")?.reason ?? "");
-  return reasons.every((reason) => starting.includes(reason)) ? 10_000 : 1_000;
+  const [was, is] = [before, after].map((status) => findCondition(status?.conditions, "Ready"));
+  const isStarting = [was, is].every((ready) => starting.includes(ready?.reason ?? ""));
+  const trouble = troubleIn(is?.message);
+  const isFaulty = trouble !== undefined && kindOfTrouble(trouble) !== "probe";
+  return isStarting && !isFaulty ? 10_000 : 1_000;
 }
 
 /** Reports a problem of a claim that has its Sandbox, and whose status therefore says nothing about it. */

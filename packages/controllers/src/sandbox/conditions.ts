@@ -6,10 +6,14 @@ import {
   findCondition,
   isBeingSaved,
   isConditionTrue,
+  oneLine,
   type Pod,
+  type PodTrouble,
+  podTroubleOf,
   type Sandbox,
   type SleepReason,
   type SuspensionStatus,
+  withTrouble,
 } from "@agent-sandbox/api";
 import type { Shortfall } from "./depth.ts";
 import { type Failure, type FoundPod, isTerminating } from "./observed.ts";
@@ -116,7 +120,7 @@ function end({
   const known = terminal[found.pod.status?.phase ?? ""];
   if (known === undefined) return undefined;
   if (recoveryOf(found.pod) === undefined) return { verdict: known, isFinal: true };
-  const message = adaptMessage(`${describeFailure(found.pod)}. A new Pod replaces it`);
+  const message = `${oneLine(describeFailure(found.pod))}. A new Pod replaces it`;
   // Clients take PodFailed as final.
   return { verdict: ["PodReplacing", message], isFinal: false };
 }
@@ -165,13 +169,28 @@ function readyWithoutErrors(findings: Findings): Verdict {
   }
   if (blocked !== undefined) return say("False", blocked.reason, adaptMessage(blocked.message));
   const ended = end(findings);
-  if (ended !== undefined) return say("False", ...ended.verdict);
+  if (ended !== undefined) {
+    const [reason, message] = ended.verdict;
+    return say("False", reason, ended.isFinal ? explained(findings, message) : message);
+  }
   const pod = podReadiness(found.type === "owned" ? found.pod : undefined);
   const suffix = service.exists ? "; Service Exists" : "; Service does not exist";
   const message = service.isRequired ? pod.message + suffix : pod.message;
   return pod.ok && (service.exists || !service.isRequired)
     ? say("True", "DependenciesReady", message)
-    : say("False", "DependenciesNotReady", message);
+    : say("False", "DependenciesNotReady", explained(findings, message));
+}
+
+/** The message, followed by what is wrong with the Pod. */
+function explained(findings: Findings, message: string): string {
+  const before = findCondition(findings.sandbox.status?.conditions, "Ready")?.message;
+  return withTrouble(message, troubleOf(findings), before);
+}
+
+/** What keeps the Sandbox's Pod from being ready. Nothing does while it is being saved or is terminating: it is to end. */
+export function troubleOf({ found }: Pick<Findings, "found">): PodTrouble | undefined {
+  if (found.type !== "owned" || isTerminating(found.pod) || isBeingSaved(found.pod)) return undefined;
+  return podTroubleOf(found.pod);
 }
 
 function podReadiness(pod: Pod | undefined): { ok: boolean; message: string } {

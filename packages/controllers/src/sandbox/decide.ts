@@ -10,7 +10,7 @@ import {
 import type { Decision as EngineDecision, EventRecord } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
 import type { Action } from "./action.ts";
-import type { Findings } from "./conditions.ts";
+import { type Findings, troubleOf } from "./conditions.ts";
 import { expire, shutdownAt } from "./expiry.ts";
 import { deleteInMs } from "./idle.ts";
 import { type FoundPod, findPod, type Observed, type Snapshot } from "./observed.ts";
@@ -22,6 +22,7 @@ import { specProblem } from "./spec-problem.ts";
 import { statesOf } from "./states.ts";
 import { firstStatusWaitMs, stateStatusWaitMs, statusOf, statusWaitMs } from "./status.ts";
 import { isOverdue } from "./suspension.ts";
+import { troubleEvents } from "./trouble-events.ts";
 import { volumeClaimStep } from "./volume-claims.ts";
 import { type Since, watchStates } from "./watched.ts";
 
@@ -112,20 +113,28 @@ function keep(seen: Observed, now: number, settings: Settings): Verdict {
     plan.refusal !== undefined && isOverdue(observed) && suspensionRefusal(seen.sandbox) === undefined;
   const reportsFirst =
     plan.becomesIdle || refusesLate || (deletes(pod) && !semanticEqual(before?.suspension, suspension, ["suspension"]));
-  const waitMs = reportsFirst ? 0 : reportsInMs(observed, before, status);
+  const isFaulty = troubleOf(findings)?.isFault === true;
+  const waitMs = reportsFirst ? 0 : reportsInMs(observed, [before, status], isFaulty);
+  const troubles = isFaulty && waitMs === 0 ? troubleEvents(before, status) : [];
   const verdict = {
     actions: [...volumes.actions, ...(reportsFirst ? [] : pod.actions), ...service.actions],
     status,
     ...(waitMs > 0 && { statusDueAt: now + waitMs }),
-    events: hasSeveral ? severalPodsEvents(sandbox, found) : [],
+    events: hasSeveral ? severalPodsEvents(sandbox, found) : troubles,
   };
   return withRequeue(verdict, [reportsFirst ? now : undefined, addMs(now, plan.idleInMs), addMs(now, pod.waitMs)]);
 }
 
 /** How long the status may wait for the next change. */
-function reportsInMs({ sandbox, watched }: Observed, before: SandboxStatus | undefined, after: SandboxStatus): number {
+function reportsInMs(
+  { sandbox, watched }: Observed,
+  [before, after]: readonly [SandboxStatus | undefined, SandboxStatus],
+  isFaulty: boolean,
+): number {
   return (
-    firstStatusWaitMs(sandbox, after, watched) || statusWaitMs(before, after, watched) || stateStatusWaitMs(watched)
+    firstStatusWaitMs({ sandbox, watched }, after, isFaulty) ||
+    statusWaitMs(before, after, watched) ||
+    stateStatusWaitMs(watched)
   );
 }
 

@@ -12,7 +12,7 @@ import {
   setCondition,
 } from "@agent-sandbox/api";
 import { type Findings, verdicts } from "./conditions.ts";
-import { isUnreportedMember } from "./observed.ts";
+import { isUnreportedMember, type Observed } from "./observed.ts";
 import type { Watched } from "./watched.ts";
 
 /** How long the status may wait after the Pod got a node. Most Pods are ready by then. */
@@ -69,12 +69,16 @@ function serviceFields({ metadata }: Sandbox, clusterDomain: string): Pick<Sandb
 const memberStatusWaitsMs = 1_000;
 
 /** How long the first status may still wait. Zero unless it is a new pool member whose Pod is starting normally. */
-export function firstStatusWaitMs(sandbox: Sandbox, after: SandboxStatus, watched: Watched): number {
+export function firstStatusWaitMs(
+  { sandbox, watched }: Pick<Observed, "sandbox" | "watched">,
+  after: SandboxStatus,
+  isFaulty: boolean,
+): number {
   if (!isUnreportedMember(sandbox)) return 0;
   const ready = findCondition(after.conditions, "Ready");
   const isStarting = ready?.status === "False" && ready.reason === "DependenciesNotReady";
   const isUnschedulable = findCondition(after.conditions, "PodScheduled")?.status === "False";
-  return isStarting && !isUnschedulable ? Math.max(0, memberStatusWaitsMs - (watched.unreported ?? 0)) : 0;
+  return isStarting && !isUnschedulable && !isFaulty ? Math.max(0, memberStatusWaitsMs - (watched.unreported ?? 0)) : 0;
 }
 
 /** Most Pods are saved or restored within this time. The status then reports the result only. */

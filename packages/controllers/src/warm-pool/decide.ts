@@ -1,10 +1,10 @@
-import { type Sandbox, type SandboxWarmPoolStatus, semanticEqual } from "@agent-sandbox/api";
+import { kindOfTrouble, type Sandbox, type SandboxWarmPoolStatus, semanticEqual } from "@agent-sandbox/api";
 import type { Decision as EngineDecision, EventRecord } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
 import type { FailedActions, Observed } from "./observe.ts";
 import { memberOf } from "./prototype.ts";
 import { grantRefill, type RefillMemory } from "./refill.ts";
-import { desiredReplicas, errorStatus, statusDueAt, statusOf } from "./status.ts";
+import { desiredReplicas, errorStatus, isNewTrouble, statusDueAt, statusOf, troubleOf } from "./status.ts";
 import { leastUseful, sortOrphans, sortUnready, staleMembers, type Unready } from "./upkeep.ts";
 
 /** Performed only on the objects that the action contains, at their version: a member that was claimed since is left alone. */
@@ -55,7 +55,7 @@ function populateAndReport(observed: Observed, memory: PoolMemory, now: number):
   const times = [population.requeueAt, report.requeueAt, unready.checkAt].filter((time) => time !== undefined);
   return {
     actions,
-    events: eventsOn(memory, unready),
+    events: [...eventsOn(memory, unready), ...troubleEvents(observed, report)],
     memory: {
       refill,
       ...(report.unreportedSince === undefined ? {} : { unreportedSince: report.unreportedSince }),
@@ -180,6 +180,14 @@ function reportOn(
 
 function addsMembers(action: Action): boolean {
   return action.do === "create" || action.do === "adopt";
+}
+
+/** Members that cannot be scheduled have events of their own: a cluster may take minutes to add a node. */
+function troubleEvents({ pool }: Observed, { status, statusDueAt }: Report): readonly EventRecord[] {
+  if (status === undefined || statusDueAt !== undefined || !isNewTrouble(pool.status, status)) return [];
+  const text = troubleOf(status) ?? "";
+  if (kindOfTrouble(text) === "scheduling") return [];
+  return [{ type: "Warning", reason: "WarmPoolNotProgressing", action: "Reconciling", text }];
 }
 
 function eventsOn(memory: PoolMemory, { heldUp }: Unready): readonly EventRecord[] {

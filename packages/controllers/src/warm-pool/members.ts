@@ -1,7 +1,9 @@
 import {
   controllerOf,
   extensionsGroup,
+  findCondition,
   isConditionTrue,
+  kindOfTrouble,
   launchTypeLabel,
   nameHash,
   refersToKind,
@@ -9,7 +11,9 @@ import {
   type SandboxWarmPool,
   sandboxTemplateHashLabel,
   sandboxTemplateRefHashLabel,
+  troubleIn,
   warmPoolSandboxLabel,
+  withoutNumbers,
 } from "@agent-sandbox/api";
 import type { Index, Informer } from "@agent-sandbox/kube";
 
@@ -26,6 +30,8 @@ export interface Members {
   listUnready(): readonly Sandbox[];
   /** Active members without the label that marks a launch from a pool. */
   listUnmarked(): readonly Sandbox[];
+  /** What is wrong with one of the active members; undefined: nothing is. `known` is preferred if it is still wrong with one. */
+  trouble(known: string | undefined): string | undefined;
   /** Sandboxes with the pool's label and no controller, left behind by a pool that was deleted without its members. */
   listOrphans(): readonly Sandbox[];
 }
@@ -45,6 +51,11 @@ export function membersOf(index: Index<Sandbox>, { metadata }: SandboxWarmPool):
     listActive: () => index.get(`${own} active`),
     listUnready: () => index.get(`${own} unready`),
     listUnmarked: () => index.get(`${own} unmarked`),
+    trouble: (known) => {
+      if (known !== undefined && index.count(`${own} trouble ${troubleHash(known)}`) > 0) return known;
+      const [first] = index.count(`${own} troubled`) > 0 ? index.get(`${own} troubled`) : [];
+      return first && troubleOf(first);
+    },
     listOrphans: () => index.get(`${metadata.namespace} orphan ${nameHash(metadata.name ?? "")}`),
   };
 }
@@ -68,8 +79,26 @@ export function facetsOf(sandbox: Sandbox): string[] {
     `${own} active`,
     `${own} ${isReady(sandbox) ? "ready" : "unready"}`,
     `${own} made ${made}`,
+    ...troubleFacets(sandbox).map((facet) => `${own} ${facet}`),
     ...(labels[launchTypeLabel] === "warm" ? [] : [`${own} unmarked`]),
   ];
+}
+
+function troubleFacets(member: Sandbox): string[] {
+  const trouble = troubleOf(member);
+  return trouble === undefined ? [] : ["troubled", `trouble ${troubleHash(trouble)}`];
+}
+
+/** What its Ready condition says is wrong. That probes have not succeeded yet is nothing wrong. */
+function troubleOf({ status }: Sandbox): string | undefined {
+  const ready = findCondition(status?.conditions, "Ready");
+  const sentence = ready?.status === "True" ? undefined : troubleIn(ready?.message);
+  return sentence === undefined || kindOfTrouble(sentence) === "probe" ? undefined : sentence;
+}
+
+/** The same for sentences that differ in numbers only. */
+function troubleHash(sentence: string): string {
+  return nameHash(withoutNumbers(sentence));
 }
 
 export function isReady(sandbox: Sandbox): boolean {

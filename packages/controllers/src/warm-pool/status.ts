@@ -2,11 +2,14 @@ import {
   adaptMessage,
   type Condition,
   findCondition,
+  kindOfTrouble,
   nameHash,
   type ReportedCondition,
   type SandboxWarmPoolStatus,
   semanticEqual,
   setCondition,
+  troubleIn,
+  unscheduled,
   warmPoolSandboxLabel,
 } from "@agent-sandbox/api";
 import type { PoolMemory } from "./decide.ts";
@@ -67,8 +70,18 @@ function ready(observed: Observed, heldUp: number): ReportedCondition {
   if (problem !== undefined) return notReady("ReconcilerError", `Error seen: ${problem}`);
   if (members.ready >= desired) return { ...notReady("MembersReady", "All members are Ready"), status: "True" };
   if (blueprint === undefined) return notReady("TemplateNotFound", missing(pool.spec.sandboxTemplateRef.name));
-  if (heldUp > 0) return notReady("Unschedulable", `${heldUp} members cannot be scheduled`);
-  return notReady("MembersNotReady", "Not all members are Ready yet");
+  const trouble = members.trouble(troubleOf(pool.status));
+  if (heldUp > 0) return notReady("Unschedulable", `${heldUp} members ${schedulingText(trouble)}`);
+  return notReady("MembersNotReady", `Not all members are Ready yet${trouble === undefined ? "" : `; ${trouble}`}`);
+}
+
+function schedulingText(trouble: string | undefined): string {
+  return trouble !== undefined && kindOfTrouble(trouble) === "scheduling" ? trouble : unscheduled;
+}
+
+/** What the status says is wrong with members. */
+export function troubleOf(status: SandboxWarmPoolStatus | undefined): string | undefined {
+  return troubleIn(findCondition(status?.conditions, "Ready")?.message);
 }
 
 /**
@@ -88,10 +101,17 @@ export function statusDueAt(
     before.observedGeneration !== status.observedGeneration ||
     before.selector !== status.selector ||
     statusOfType(before, "TemplateFound") !== statusOfType(status, "TemplateFound") ||
+    isNewTrouble(before, status) ||
     (statusOfType(status, "Ready") === "True" && status.replicas === (pool.spec.replicas ?? 1)) ||
     isError(status);
   // The minimum: the wait must not get longer when the clock is set back.
   return isUrgent ? now : Math.min(memory.unreportedSince ?? now, now) + settings.statusLagMs;
+}
+
+/** Whether the status says for the first time what is wrong with members. */
+export function isNewTrouble(before: SandboxWarmPoolStatus | undefined, after: SandboxWarmPoolStatus): boolean {
+  const trouble = troubleOf(after);
+  return trouble !== undefined && trouble !== troubleOf(before);
 }
 
 function statusOfType({ conditions }: SandboxWarmPoolStatus, type: string): string | undefined {

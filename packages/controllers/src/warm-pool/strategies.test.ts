@@ -200,7 +200,8 @@ describe("decide(): templates and strategies", () => {
       throw new Error("members were listed");
     };
     const counts = { active: 1_000, ready: 1_000, unready: 0, terminating: 0, madeFrom: () => 1_000 };
-    const lists = { listActive: none, listUnready: none, listUnmarked: () => [], listOrphans: () => [] };
+    const nothing = { listUnmarked: () => [], listOrphans: () => [], trouble: () => undefined };
+    const lists = { listActive: none, listUnready: none, ...nothing };
     const seen = { ...look({ pool }), members: { ...counts, ...lists } };
     expect(decide(seen, {}, epoch).actions).toEqual([]);
     const starting = { ...counts, ready: 999, unready: 1, ...lists };

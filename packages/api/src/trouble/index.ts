@@ -1,0 +1,3 @@
+export { oneLine } from "./one-line.ts";
+export { describeTrouble, kindOfTrouble, type PodTrouble, podTroubleOf, unscheduled } from "./pod-trouble.ts";
+export { isSameTrouble, troubleIn, whyNotReady, withoutNumbers, withTrouble } from "./reported-trouble.ts";
