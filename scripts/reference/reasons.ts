@@ -25,6 +25,11 @@ export const reasons: Readonly<Record<string, readonly Reason[]>> = {
     row("Ready=False", "SandboxExpired", "`shutdownTime` has passed. A later `shutdownTime` starts it again."),
     row("Ready=False, Finished=True", "PodSucceeded", "The process has ended with exit code 0."),
     row("Ready=False, Finished=True", "PodFailed", "The process has ended with another exit code, or was killed."),
+    row(
+      "event",
+      "PodNotReady",
+      "The Pod cannot become ready, or is replaced. The event has the cause, as the message of `Ready` does.",
+    ),
     row("PodScheduled", "PodScheduled", "The Pod has a node. Other reasons are copied from the Pod."),
     row("PodScheduled=Unknown", "PodSchedulingUnknown", "The Pod has not reported yet, or cannot be read."),
     row("Suspended=False", "NotSuspended", "The Sandbox is meant to run."),
@@ -101,11 +106,15 @@ export const reasons: Readonly<Record<string, readonly Reason[]>> = {
   ],
   SandboxWarmPool: [
     row("Ready=True", "MembersReady", "All members are ready."),
-    row("Ready=False", "MembersNotReady", "Members are starting."),
+    row("Ready=False", "MembersNotReady", "Members are starting or cannot start. The message says why."),
     row("Ready=False", "Unschedulable", "Members do not fit the nodes."),
     row("TemplateFound=True", "TemplateFound", "The template exists."),
     row("TemplateFound=False", "TemplateNotFound", "The template does not exist."),
-    row("event", "WarmPoolNotProgressing", "Members cannot be scheduled for a long time."),
+    row(
+      "event",
+      "WarmPoolNotProgressing",
+      "Members cannot start, or cannot be scheduled for a long time. The event says why.",
+    ),
     row("event", "WarmPoolProgressing", "Members can be scheduled again."),
   ],
   SandboxSnapshot: [

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { findCondition, type Sandbox, sandboxes } from "@agent-sandbox/api";
+import { describeTrouble, findCondition, type Sandbox, sandboxes } from "@agent-sandbox/api";
 import { isReason } from "@agent-sandbox/kube/requests";
 import { CommandError } from "../command-error.ts";
 import { awaitObject, type Outcome } from "./await-object.ts";
@@ -57,8 +57,9 @@ export async function untilReady(
       using look = lookAgain();
       const first = await Promise.race([ready.then(() => "ready" as const).catch(explain), look.later]);
       if (first === "ready") return;
-      const trouble = (await podTrouble(connection, name)) ?? "";
-      if (!hopeless.test(trouble)) continue;
+      const found = await podTrouble(connection, name);
+      const trouble = found === undefined ? "" : describeTrouble(found);
+      if (!hopeless.test(`${found?.reason}: ${trouble}`)) continue;
       throw new CommandError(`${shown} does not start: ${trouble}${hintFor(trouble)}`);
     }
   } finally {

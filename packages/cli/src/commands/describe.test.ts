@@ -23,12 +23,21 @@ test("a description says why a sandbox is not ready", () => {
     "Namespace: default",
     "Age:       10m",
     "Ready:     False (DependenciesNotReady) Pod is Pending",
-    'Why:       container "main": ErrImagePull: no such image',
+    'Why:       container "main": cannot pull image: no such image',
     "Mode:      Running",
     "Image:     x:1",
     "Pod:       web (Pending)",
     "Restarts:  0",
   ]);
+});
+
+test("a description uses the sentence of the condition, and prints it once", () => {
+  const sentence = 'container "main": cannot pull image "x:1": no such image';
+  const message = `Pod exists with phase: Pending; ${sentence}`;
+  const conditions = [{ type: "Ready", status: "False", reason: "DependenciesNotReady", message }];
+  const lines = descriptionOf({ ...sandbox, status: { conditions } } as unknown as Sandbox, undefined, now).split("\n");
+  expect(lines).toContain("Ready:     False (DependenciesNotReady) Pod exists with phase: Pending");
+  expect(lines).toContain(`Why:       ${sentence}`);
 });
 
 test("events are a table, with the number of repetitions", () => {

@@ -1,4 +1,4 @@
-import { type Pod, type Sandbox, trackedPodName } from "@agent-sandbox/api";
+import { type Condition, type Pod, type Sandbox, trackedPodName, troubleIn } from "@agent-sandbox/api";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { fetchJson } from "../client/discovery.ts";
 import { listEvents } from "../client/events.ts";
@@ -43,6 +43,7 @@ export function descriptionOf(sandbox: Sandbox, pod: Pod | undefined, now: numbe
   const { metadata, spec, status } = sandbox;
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   const containers = spec.podTemplate?.spec?.containers ?? [];
+  const why = whyAsleep(sandbox) ?? troubleIn(ready?.message) ?? (pod && troubleOf(pod));
   const suspension = describeSuspension(status?.suspension ?? {});
   const facts: (readonly [string, string | undefined])[] = [
     ["Name", metadata.name],
@@ -50,14 +51,8 @@ export function descriptionOf(sandbox: Sandbox, pod: Pod | undefined, now: numbe
     ["Labels", pairsOf(metadata.labels)],
     ["Age", metadata.creationTimestamp && formatAge(now - Date.parse(metadata.creationTimestamp))],
     ["Claimed by", metadata.ownerReferences?.find(({ kind }) => kind === "SandboxClaim")?.name],
-    [
-      "Ready",
-      ready &&
-        [ready.status, ready.reason && `(${ready.reason})`, ready.status !== "True" && ready.message]
-          .filter(Boolean)
-          .join(" "),
-    ],
-    ["Why", (pod && troubleOf(pod)) ?? whyAsleep(sandbox)],
+    ["Ready", ready && readyText(ready, why)],
+    ["Why", why],
     ["Mode", spec.operatingMode],
     ["Image", containers.map(({ name, image }) => (containers.length > 1 ? `${name}=${image}` : image)).join(", ")],
     ["Runtime", pod && runtimeOf(pod)],
@@ -79,6 +74,12 @@ export function descriptionOf(sandbox: Sandbox, pod: Pod | undefined, now: numbe
   const shown = facts.filter((fact): fact is readonly [string, string] => Boolean(fact[1]));
   const width = Math.max(...shown.map(([name]) => name.length)) + 2;
   return shown.map(([name, value]) => `${`${name}:`.padEnd(width)}${printable(value)}`).join("\n");
+}
+
+/** Without the sentence that the line `Why` contains. */
+function readyText({ status, reason, message }: Condition, why: string | undefined): string {
+  const start = why !== undefined && message.endsWith(`; ${why}`) ? message.slice(0, -why.length - 2) : message;
+  return [status, reason && `(${reason})`, status !== "True" && start].filter(Boolean).join(" ");
 }
 
 function pairsOf(labels: Readonly<Record<string, string>> | undefined): string | undefined {

@@ -3,7 +3,7 @@ import { awaitObject } from "../client/await-object.ts";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { displayName } from "../client/discovery.ts";
 import { findSandbox } from "../client/find-sandbox.ts";
-import { podTrouble } from "../client/pod-trouble.ts";
+import { explainedBy, podTrouble } from "../client/pod-trouble.ts";
 import { Progress } from "../client/progress.ts";
 import { describeResume, resumeOutcome, shortfallOf } from "../client/sandbox-state.ts";
 import { parseDuration } from "../client/wait-condition.ts";
@@ -64,7 +64,8 @@ export async function untilResumed(
       judge: (sandbox) => resumeOutcome(sandbox, snapshot),
     });
   } catch (error) {
-    const trouble = error instanceof CommandError ? await podTrouble(connection, name) : undefined;
-    throw trouble === undefined ? error : new CommandError(`${(error as Error).message}; ${trouble}`, { cause: error });
+    if (!(error instanceof CommandError)) throw error;
+    const explained = explainedBy(error.message, await podTrouble(connection, name));
+    throw new CommandError(explained, { cause: error, exitCode: error.exitCode });
   }
 }

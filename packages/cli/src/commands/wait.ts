@@ -1,7 +1,7 @@
 import { type Change, followResource, type KubeError, type KubeObject } from "@agent-sandbox/kube/requests";
 import { connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, resolveResource } from "../client/discovery.ts";
-import { podTrouble } from "../client/pod-trouble.ts";
+import { explainedBy, podTrouble } from "../client/pod-trouble.ts";
 import {
   meets,
   parseDuration,
@@ -41,9 +41,7 @@ export async function wait(target: string, options: WaitOptions): Promise<void> 
     last = seen.why ?? last;
   }
   const trouble = resource.kind === "Sandbox" ? await podTrouble(connection, name) : undefined;
-  throw new CommandError(
-    `timed out waiting for the condition on ${shown}: ${[last, trouble].filter(Boolean).join("; ")}`,
-  );
+  throw new CommandError(`timed out waiting for the condition on ${shown}: ${explainedBy(last, trouble)}`);
 }
 
 /** Throws errors that a retry cannot fix. */
