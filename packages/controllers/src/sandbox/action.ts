@@ -17,7 +17,8 @@ export type Action =
   | { readonly do: "create"; readonly child: "service"; readonly object: Service }
   /** A merge patch. */
   | { readonly do: "patch"; readonly child: Child; readonly target: Target; readonly body: object }
-  | { readonly do: "delete"; readonly child: Child; readonly target: Target }
+  /** `atOnce`: without a grace period. */
+  | { readonly do: "delete"; readonly child: Child; readonly target: Target; readonly atOnce?: true }
   /** Creates the Secret with the token of the Sandbox's daemon, unless it exists. */
   | { readonly do: "ensure-token" }
   /** Annotates the Sandbox with the name of its Pod; null removes the annotation. */

@@ -99,9 +99,9 @@ async function patchChild(
 async function deleteChild(
   client: Client,
   observed: Snapshot,
-  { child, target }: Action & { do: "delete" },
+  { child, target, atOnce }: Action & { do: "delete" },
 ): Promise<Snapshot> {
-  const options = { preconditions: preconditions(target) };
+  const options = { preconditions: preconditions(target), ...(atOnce && { gracePeriodSeconds: 0 }) };
   try {
     const held = await client.delete(resources[child], keyIn(observed, target), options);
     if (held !== undefined && isHeld(held)) return withChild(observed, child, held);

@@ -81,11 +81,16 @@ export function runPod(observed: Observed, found: FoundPod, settings: Settings):
   }
 }
 
-/** Deletes the Pods that are not terminating yet. */
+/** Deletes the Pods that are not terminating yet. No process of a saved Pod is left that could use a grace period. */
 export function removal(pods: readonly Pod[], { locked = false }: { readonly locked?: boolean } = {}): Action[] {
   return pods
     .filter((pod) => !isTerminating(pod))
-    .map((pod) => ({ do: "delete", child: "pod", target: targetOf(pod, { locked }) }));
+    .map((pod) => ({
+      do: "delete",
+      child: "pod",
+      target: targetOf(pod, { locked }),
+      ...(isSaved(pod) && { atOnce: true }),
+    }));
 }
 
 function creation(observed: Observed, settings: Settings, restartCount = 0): PodFinding {

@@ -31,7 +31,7 @@ describe("a Sandbox with depth Memory", () => {
   const suspended = () => world.condition("Suspended");
   const lives = () => driver.running.get(world.pod()?.metadata?.uid ?? "")?.lives;
 
-  test("asks the driver, records what was saved, and deletes the Pod only then (STATE-1)", async () => {
+  test("asks the driver, records what was saved, and deletes the Pod at once only then (STATE-1, STATE-31)", async () => {
     await start({ suspendPolicy: memory });
     expect(driverAnnotations(world.pod())).toEqual({ "suspend-depth": "Memory", epoch: "0" });
     expect(suspension()).toEqual({ epoch: 0 });
@@ -41,7 +41,7 @@ describe("a Sandbox with depth Memory", () => {
       else order.push(gone ? "gone" : object.metadata?.deletionTimestamp ? "deleted" : "pod");
     });
     await turn("Suspended");
-    expect(order).toEqual(["status undefined", "pod", "pod", "status Memory", "deleted", "gone", "status Memory"]);
+    expect(order).toEqual(["status undefined", "pod", "pod", "status Memory", "gone", "status Memory"]);
     expect(suspension()).toEqual({ depth: "Memory", sizeBytes: 4096, epoch: 0, time: expect.any(String) as string });
     expect(suspended()).toMatchObject({
       status: "True",

@@ -2,6 +2,7 @@ import { controllerOf, groupOf, type Pod, podNameAnnotation, sandboxes } from "@
 import { type Client, isReason } from "@agent-sandbox/kube";
 import { keepRootfsAnnotation } from "../image/kept-rootfs.ts";
 import type { Effects } from "./effects.ts";
+import { wantedFiles } from "./pod-indexes.ts";
 
 const sandboxGroup = groupOf(sandboxes.apiVersion);
 
@@ -35,7 +36,7 @@ export function keptForSandbox(
   pod: Pod,
   sandbox: string | undefined,
 ): string {
-  const wanted = pod.metadata?.annotations?.[keepRootfsAnnotation] ?? "";
+  const wanted = wantedFiles(pod);
   if (wanted === "" || wanted === sandbox) return wanted;
   const text = `Annotation ${keepRootfsAnnotation} is ignored: no Sandbox of this namespace with that UID controls the Pod`;
   recordEvent(pod, { type: "Warning", reason: "KeepRootfsIgnored", text });

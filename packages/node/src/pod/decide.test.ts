@@ -19,6 +19,7 @@ import { type Action, decide, type Observed } from "./decide.ts";
 describe("decide(): actions", () => {
   test.for<[string, Observed, number, readonly Action[], number?]>([
     ["sets a new Pod up", observed(podOf()), 0, [{ do: "set-up" }]],
+    ["waits for the removal of the saved Pod before it", { ...observed(podOf()), predecessor: "u-0" }, 0, []],
     [
       "continues a setup that was interrupted",
       observed(podOf(), recordOf(undefined, { prepared: false })),

@@ -29,6 +29,8 @@ export interface Observed {
   readonly excess?: Problem | undefined;
   /** Set while new Pods must wait because the disk is short of space. */
   readonly pressure?: Problem | undefined;
+  /** The UID of a saved Pod that is not removed from the machine yet, and whose address and files a new Pod takes over. */
+  readonly predecessor?: string | undefined;
 }
 
 /** Every action is safe to repeat. */
@@ -51,7 +53,6 @@ export type Action =
   | { readonly do: "abandon-save" }
   | { readonly do: "forget-save" }
   | { readonly do: "end-saved" }
-  | { readonly do: "release-saved" }
   | { readonly do: "restore" }
   | { readonly do: "release" }
   | { readonly do: "tear-down" }
@@ -98,7 +99,8 @@ export function decide(observed: Observed, now: number): Decision {
       requeueAt: now + pressureRetryMs,
     };
   }
-  if (record === undefined) return { actions: [{ do: "set-up" }] };
+  if (record === undefined)
+    return observed.predecessor === undefined ? { actions: [{ do: "set-up" }] } : { actions: [] };
   const verdict = dueVerdict(pod, record, observed, now);
   if (verdict !== undefined) return { actions: [{ do: "record-verdict", verdict }] };
   if (!record.prepared && record.verdict === undefined) return { actions: [{ do: "set-up" }] };

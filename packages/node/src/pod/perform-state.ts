@@ -1,20 +1,11 @@
-import { beginRelease, endSavedPod } from "../state/end-saved-pod.ts";
+import { endSavedPod } from "../state/end-saved-pod.ts";
 import { restorePod } from "../state/restore-pod.ts";
 import type { Action, Observed } from "./decide.ts";
 import type { Effects } from "./effects.ts";
 import { podOf, recordOf } from "./present.ts";
 import { abandonSave, beginSave, failSave, forgetSave, recordSaved } from "./save-steps.ts";
 
-const names = [
-  "save",
-  "record-saved",
-  "fail-save",
-  "abandon-save",
-  "forget-save",
-  "end-saved",
-  "release-saved",
-  "restore",
-] as const;
+const names = ["save", "record-saved", "fail-save", "abandon-save", "forget-save", "end-saved", "restore"] as const;
 
 /** The actions about the memory of a Pod. */
 type StateAction = Extract<Action, { do: (typeof names)[number] }>;
@@ -38,8 +29,6 @@ export async function performState(effects: Effects, action: StateAction, observ
       return forgetSave(effects.machine, record);
     case "end-saved":
       return endSavedPod(effects, podOf(observed), record);
-    case "release-saved":
-      return beginRelease(effects, record);
     case "restore":
       return restorePod(effects, podOf(observed), record);
     default:

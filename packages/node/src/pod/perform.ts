@@ -1,10 +1,10 @@
+import { releaseSavedPod } from "../state/end-saved-pod.ts";
 import { writeContainer } from "./create-container.ts";
 import type { Action, Observed } from "./decide.ts";
 import type { Effects } from "./effects.ts";
 import { startHolder } from "./holder.ts";
 import { runHook } from "./hooks.ts";
 import { isStateAction, performState } from "./perform-state.ts";
-import { releaseTask } from "./plan-save.ts";
 import { podOf, recordOf } from "./present.ts";
 import { pullImage } from "./pull-image.ts";
 import { recordFailure } from "./record-failure.ts";
@@ -64,7 +64,7 @@ export async function perform(
     case "release":
       return release(effects, recordOf(observed));
     case "tear-down":
-      await effects.tasks.end(recordOf(observed).uid, releaseTask);
+      if (recordOf(observed).save?.step === "ended") await releaseSavedPod(machine, recordOf(observed));
       return tearDown(machine, recordOf(observed));
     default:
       return action satisfies never;

@@ -18,11 +18,11 @@ function podWith(save: string | undefined, isDeleted = false): Pod {
 function plan(
   pod: Pod,
   save: SaveRecord | undefined,
-  more: { task?: TaskState; release?: TaskState; keptFor?: string; runtime?: string } = {},
+  more: { task?: TaskState; keptFor?: string; runtime?: string } = {},
 ) {
-  const { task, release, keptFor = "sandbox", runtime = "gvisor" } = more;
+  const { task, keptFor = "sandbox", runtime = "gvisor" } = more;
   const record = { containers: {}, keptFor, ...(save && { save }) } as unknown as PodRecord;
-  const tasks = { ...(task && { "save:3": task }), ...(release && { "release-saved": release }) };
+  const tasks = { ...(task && { "save:3": task }) };
   const observed = { rules: { ...rules, defaultRuntime: runtime }, tasks } as unknown as Observed;
   return planSave(pod, record, observed);
 }
@@ -100,16 +100,7 @@ describe("the steps of a save", () => {
       plan(podWith(undefined), { step: "saved", epoch: 3, sizeBytes: 9 }),
       act({ do: "end-saved" }),
     ],
-    [
-      "the resources of an ended Pod are released",
-      plan(podWith("3"), { step: "ended", epoch: 3, sizeBytes: 9 }),
-      act({ do: "release-saved" }),
-    ],
-    [
-      "an ended Pod waits for its deletion",
-      plan(podWith("3"), { step: "ended", epoch: 3, sizeBytes: 9 }, { release: { state: "done" } }),
-      wait,
-    ],
+    ["an ended Pod waits for its deletion", plan(podWith("3"), { step: "ended", epoch: 3, sizeBytes: 9 }), wait],
     [
       "an ended Pod is removed without a grace period",
       plan(podWith("3", true), { step: "ended", epoch: 3, sizeBytes: 9 }),

@@ -34,8 +34,7 @@ export function planSave(pod: Pod, record: PodRecord, observed: Observed): SaveP
     case "saved":
       return act({ do: "end-saved" });
     case "ended":
-      if (isDeleted) return act({ do: "tear-down" });
-      return observed.tasks[releaseTask] === undefined ? act({ do: "release-saved" }) : waiting;
+      return isDeleted ? act({ do: "tear-down" }) : waiting;
     case "failed":
       return isDeleted || wanted === save.epoch ? nothing : act({ do: "forget-save" });
     default:
@@ -90,9 +89,6 @@ function wantedEpoch({ metadata }: Pod): number | undefined {
 export function saveTask(epoch: number): string {
   return `save:${epoch}`;
 }
-
-/** The task that releases what a saved Pod used. */
-export const releaseTask = "release-saved";
 
 /** Whether the memory of the Pod is to be kept when it is suspended. */
 export function isToBeSaved({ metadata }: Pod): boolean {

@@ -23,7 +23,6 @@ import type { DiskUsage } from "../metrics/pod-usage.ts";
 import { Probes } from "../probe/probes.ts";
 import { namespaces, pods } from "../resources.ts";
 import { watchFolder } from "../system/watch-folder.ts";
-import { referencesOf } from "../volume/references.ts";
 import { Sources } from "../volume/sources.ts";
 import type { Action, Observed } from "./decide.ts";
 import { DiskWatch } from "./disk-watch.ts";
@@ -34,7 +33,10 @@ import { rulesFor } from "./namespace-rules.ts";
 import { observeRuns } from "./observe-runs.ts";
 import { perform } from "./perform.ts";
 import { isBeingSaved } from "./plan-save.ts";
+import { sourcesOf, uidsOf, wantedFiles } from "./pod-indexes.ts";
+import { recordOf } from "./present.ts";
 import { podReconciler } from "./reconcile.ts";
+import type { PodRecord } from "./record.ts";
 import { reportStatus } from "./report-status.ts";
 import { sourcesVersion } from "./sandbox.ts";
 import { Tasks } from "./tasks.ts";
@@ -75,6 +77,8 @@ export class PodController implements AsyncDisposable {
   readonly #byUid: Index<Pod>;
   readonly #bySource: Index<Pod>;
   readonly #byNamespace: Index<Pod>;
+  /** By the UID in the annotation that asks for the files of a Sandbox. */
+  readonly #byKept: Index<Pod>;
   readonly #namespaces: Informer;
   readonly #runner: Runner;
   readonly #reconcilePod: Reconcile;
@@ -96,6 +100,7 @@ export class PodController implements AsyncDisposable {
     this.#byUid = this.#pods.index("uid", uidsOf);
     this.#bySource = this.#pods.index("source", sourcesOf);
     this.#byNamespace = this.#pods.index("namespace", ({ metadata }) => [metadata?.namespace ?? ""]);
+    this.#byKept = this.#pods.index("kept", (pod) => [wantedFiles(pod)]);
     this.#namespaces = this.#informers.get(namespaces);
     const fence = this.#cleanup.use(new Fence({ informers: this.#informers }));
     this.#events = this.#cleanup.use(
@@ -243,6 +248,7 @@ export class PodController implements AsyncDisposable {
         pod === undefined || record === undefined ? "" : sourcesVersion(machine, this.#sources.snapshot(pod)),
       excess: this.#disk.excessOf(uid),
       pressure: this.#disk.pressure,
+      predecessor: pod === undefined || record !== undefined ? undefined : machine.records.savedFor(wantedFiles(pod)),
     };
   }
 
@@ -261,10 +267,16 @@ export class PodController implements AsyncDisposable {
     log.info({ pod: `${namespace}/${name}`, ...summary(action) }, "pod changes");
     if (action.do !== "delete-from-api") {
       await perform(this.#effects(client, observed), action, observed);
-      if (action.do === "tear-down") this.#tasks.forget(observed.record?.uid ?? "");
+      if (action.do === "tear-down") this.#forget(recordOf(observed));
       return;
     }
     await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } });
+  }
+
+  /** Called when a Pod is removed from the machine. The next Pod of its Sandbox may wait for this. */
+  #forget({ uid, keptFor = "" }: PodRecord): void {
+    this.#tasks.forget(uid);
+    if (keptFor !== "") for (const pod of this.#byKept.get(keptFor)) this.#enqueue(pod.metadata?.uid ?? "");
   }
 
   #effects(client: Client, { rules }: Observed): Effects {
@@ -279,12 +291,4 @@ function summary(action: Action): object {
   return action.do === "record-exit"
     ? { do: action.do, container: action.container, ended: action.record.ended }
     : action;
-}
-
-function sourcesOf(pod: Pod): string[] {
-  return referencesOf(pod).map(({ kind, name }) => `${kind}/${pod.metadata?.namespace}/${name}`);
-}
-
-function uidsOf({ metadata }: Pod): string[] {
-  return metadata?.uid === undefined ? [] : [metadata.uid];
 }

@@ -54,3 +54,14 @@ test("a folder without a valid record of its Pod is listed without record", asyn
   expect([...(await podRecords(layout).list())]).toEqual([["u3", undefined]]);
   await records.remove("u3");
 });
+
+test("a saved Pod is found by its Sandbox until it is removed", async () => {
+  const records = podRecords(layout);
+  const saved = { ...recordOf("u5"), keptFor: "s1", save: { step: "saved", epoch: 0, sizeBytes: 1 } } as const;
+  await records.create(saved);
+  expect(records.savedFor("s1")).toBeUndefined();
+  await records.write({ ...saved, save: { ...saved.save, step: "ended" } });
+  expect([records.savedFor("s1"), records.savedFor("s2")]).toEqual(["u5", undefined]);
+  await records.remove("u5");
+  expect(records.savedFor("s1")).toBeUndefined();
+});

@@ -183,6 +183,8 @@ export interface PodRecords {
   write(record: PodRecord): Promise<void>;
   /** Removes the Pod's whole folder. */
   remove(uid: string): Promise<void>;
+  /** The UID of a saved Pod with the kept files of a Sandbox. Knows the Pods whose records were read or written. */
+  savedFor(sandboxUid: string): string | undefined;
   /** Every Pod with a folder; `undefined` for one whose record is missing or unreadable. */
   list(): Promise<ReadonlyMap<string, PodRecord | undefined>>;
 }
@@ -228,6 +230,11 @@ export function podRecords(layout: Layout, discard: Discard = removeTree): PodRe
       unsynced.delete(uid);
       await discard(podPaths(layout, uid).dir);
       known.delete(uid);
+    },
+    savedFor: (sandboxUid) => {
+      for (const { uid, keptFor, save } of known.values())
+        if (keptFor === sandboxUid && save?.step === "ended") return uid;
+      return undefined;
     },
     list: async () => {
       const found = new Map<string, PodRecord | undefined>();

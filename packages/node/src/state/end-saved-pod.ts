@@ -2,7 +2,6 @@ import type { Pod } from "@agent-sandbox/api";
 import { parseContainerId, podPaths } from "../layout.ts";
 import type { Effects } from "../pod/effects.ts";
 import type { Machine } from "../pod/machine.ts";
-import { releaseTask } from "../pod/plan-save.ts";
 import type { PodRecord } from "../pod/record.ts";
 import { killCgroup, removeCgroup, signalCgroup } from "../system/cgroups.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
@@ -32,16 +31,11 @@ export async function endSavedPod({ machine, endSessions }: Effects, pod: Pod, r
   await machine.records.write({ ...record, save: { ...save, step: "ended" } });
 }
 
-/** Begins to release what a saved Pod used, while the API server learns that it is saved. The end of the Pod waits for it. */
-export function beginRelease({ machine, tasks }: Effects, record: PodRecord): void {
-  tasks.start(record.uid, releaseTask, () => releaseSavedPod(machine, record));
-}
-
 /**
- * Waits for the end of the processes and removes network, mounts and control groups. Can be repeated. The Pod keeps its address until
- * it is torn down, so that no other Pod gets it.
+ * Waits for the end of the processes and removes network, mounts and control groups, with fewer starts of programs than the general
+ * teardown that follows it. Can be repeated.
  */
-async function releaseSavedPod(machine: Machine, record: PodRecord): Promise<void> {
+export async function releaseSavedPod(machine: Machine, record: PodRecord): Promise<void> {
   const { layout, network, cgroups } = machine;
   const { netns, dir, cgroup } = podPaths(layout, record.uid);
   const end = async (): Promise<void> => {
