@@ -51,7 +51,10 @@ export interface LoadOptions extends GlobalOptions {
 }
 
 export async function loadImages(file: string, options: LoadOptions): Promise<void> {
-  const images = await withImages(options, (store) => store.load(file, options.name));
+  if (file === "-" && process.stdin.isTTY) {
+    throw new CommandError("pipe an archive to it, as in: docker save IMAGE | agent-sandbox image load -");
+  }
+  const images = await withImages(options, (store) => store.load(file === "-" ? process.stdin : file, options.name));
   for (const image of images) console.log(`${image.names.join(", ") || shortId(image)} loaded (${shortId(image)})`);
 }
 

@@ -16,6 +16,7 @@ folder, under "node.images".
 Examples:
   agent-sandbox image pull debian:12
   agent-sandbox image load saved.tar
+  docker save my-image | agent-sandbox image load -
   agent-sandbox image ls`,
     );
 
@@ -34,7 +35,7 @@ Examples:
 
   withFolder(image.command("load"))
     .description("Load the images in an archive made by `docker save` or `skopeo copy … oci-archive:`")
-    .argument("<file>")
+    .argument("<file>", "the archive, or - for the standard input")
     .option("--name <name>", "tag for the image, if the archive contains exactly one")
     .action(async (file, _options, command) =>
       (await import("../commands/image.ts")).loadImages(file, command.optsWithGlobals()),

@@ -17,16 +17,16 @@ const mostImages = 100;
 const dockerList = "manifest.json";
 const ociList = "index.json";
 
-/** Lists the images of an archive in the format of `docker save` or OCI. */
-export async function readArchive(path: string): Promise<readonly ArchivedImage[]> {
+/** Lists the images of an archive in the format of `docker save` or OCI. Errors call the archive `shown`. */
+export async function readArchive(path: string, shown: string): Promise<readonly ArchivedImage[]> {
   const lists = await readLists(path).catch((error: unknown) => {
     const why = hasCode(error, "ENOENT") ? "no such file" : messageOf(error);
-    throw new NodeError("ErrImagePull", `Cannot read archive "${path}": ${why}`, { cause: error });
+    throw new NodeError("ErrImagePull", `Cannot read archive ${shown}: ${why}`, { cause: error });
   });
   const found = imagesIn(lists);
   if (found.length > 0 && found.length <= mostImages) return found;
   const why = found.length === 0 ? "it contains no image" : `it contains more than ${mostImages} images`;
-  throw new NodeError("ErrImagePull", `Cannot read archive "${path}": ${why}`);
+  throw new NodeError("ErrImagePull", `Cannot read archive ${shown}: ${why}`);
 }
 
 /** Newer versions of `docker save` write both lists. Only docker's own list has all names, so it is preferred. */

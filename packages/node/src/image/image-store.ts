@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { ImageConfig } from "../oci/build-spec.ts";
 import type { RegistryLogins } from "./credentials.ts";
 import type { StoredImage } from "./image-index.ts";
@@ -38,7 +39,7 @@ export interface ImageAdmin {
   /** Fetches the image that the registry has for the name now. */
   pull(name: string, options?: Pick<ResolveOptions, "logins" | "signal">): Promise<StoredImage>;
   /** Loads every image of a docker or OCI archive. `name` is for an archive with one image. */
-  load(file: string, name?: string): Promise<readonly StoredImage[]>;
+  load(archive: string | Readable, name?: string): Promise<readonly StoredImage[]>;
   /** Removes a tag, or an image by id. The image is deleted with its last tag. Throws if it is in use. */
   remove(nameOrId: string): Promise<Removed>;
   /** Removes images that no Pod uses: those without a name, or all. */

@@ -1,28 +1,37 @@
-import { symlink } from "node:fs/promises";
+import { symlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { Readable } from "node:stream";
 import { messageOf, NodeError } from "../errors.ts";
 import { anyone } from "./access.ts";
 import { readArchive } from "./archive.ts";
+import { withinRoom } from "./disk-room.ts";
 import type { StoredImage } from "./image-index.ts";
 import { importImage, openStaging, type StoreParts } from "./import-image.ts";
 import { canonicalName, parseReference } from "./reference.ts";
 
-/** Adds every image of an archive to the store. `name` replaces the names in an archive with one image. */
-export async function loadArchive(parts: StoreParts, file: string, name?: string): Promise<StoredImage[]> {
-  const archived = await readArchive(file);
-  if (name !== undefined && archived.length > 1) {
-    throw new NodeError("ErrImagePull", `Cannot load "${file}" as "${name}": it contains ${archived.length} images`);
-  }
+/** Adds every image of an archive, which is a file or a stream, to the store. `name` replaces the names in an archive with one image. */
+export async function loadArchive(
+  parts: StoreParts,
+  archive: string | Readable,
+  name?: string,
+): Promise<StoredImage[]> {
+  const shown = typeof archive === "string" ? `"${archive}"` : "the standard input";
   await using staging = await openStaging(parts);
+  const path = join(staging.path, "archive");
   // A link, because skopeo cannot read paths that contain a colon.
-  const link = join(staging.path, "archive");
-  await symlink(resolve(file), link);
+  if (typeof archive === "string") await symlink(resolve(archive), path);
+  // A file, because an archive is read more than once.
+  else await withinRoom(staging.path, parts.reserve, (signal) => writeFile(path, archive, { signal, mode: 0o600 }));
+  const archived = await readArchive(path, shown);
+  if (name !== undefined && archived.length > 1) {
+    throw new NodeError("ErrImagePull", `Cannot load ${shown} as "${name}": it contains ${archived.length} images`);
+  }
   const loaded: StoredImage[] = [];
   for (const { source, names } of archived) {
     const wanted = name === undefined ? names : [name];
     try {
       const request = {
-        source: source(link),
+        source: source(path),
         sourceArgs: [],
         names: wanted.map(completeName),
         digests: [],
@@ -30,7 +39,7 @@ export async function loadArchive(parts: StoreParts, file: string, name?: string
       };
       loaded.push(await importImage(parts, request));
     } catch (error) {
-      throw new NodeError("ErrImagePull", `Cannot load "${file}": ${messageOf(error)}`, { cause: error });
+      throw new NodeError("ErrImagePull", `Cannot load ${shown}: ${messageOf(error)}`, { cause: error });
     }
   }
   return loaded;
