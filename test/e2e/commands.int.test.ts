@@ -1,5 +1,8 @@
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Box, buildCommandLine, whyNoBox } from "./box.ts";
+import { file, writeTestArchive } from "../../packages/node/src/testing/test-image.ts";
+import { Box, buildCommandLine, execute, type Outcome, whyNoBox } from "./box.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
@@ -77,6 +80,23 @@ describe.skipIf(reason !== undefined)("commands for templates, pools, ports and 
       stdout: expect.stringContaining("/warm scaled\n"),
     });
     await expect.poll(() => names("sandboxes"), { timeout: 20_000 }).toBe("");
+  });
+
+  test("image load - reads an archive from the standard input", async () => {
+    const folder = mkdtempSync(join(box.dataDir, "archive-"));
+    const archive = await writeTestArchive(folder, { layers: [[file("hello", "there")]] }, "thing:v1");
+    const script = `exec dist/agent-sandbox --data-dir ${box.dataDir} image load - `;
+    const load = (input: string): Promise<Outcome> => execute("sh", ["-c", `${script} < ${input}`], "");
+    expect(await load(archive)).toMatchObject({ code: 0, stdout: expect.stringContaining("thing:v1 loaded") });
+    expect(await load("/dev/null")).toMatchObject({ code: 1, stderr: expect.stringContaining("the standard input") });
+    expect(readdirSync(join(box.dataDir, "node/images/staging"))).toEqual([]);
+  });
+
+  test("token prints the user's token, and one of a ServiceAccount", async () => {
+    const { stdout } = await box.run("token");
+    expect(stdout).toBe(readFileSync(join(box.dataDir, "admin.token"), "utf8").trim().concat("\n"));
+    const created = await box.run("token", "create", "default/default", "--duration", "10m");
+    expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ey[\w.-]+\n$/) });
   });
 
   test.each([

@@ -7,6 +7,7 @@ import { declarePools } from "./declare/pools.ts";
 import { declareAccess, declareDiagnosis, declareSandboxes } from "./declare/sandboxes.ts";
 import { declareState } from "./declare/state.ts";
 import { declareSuggestions } from "./declare/suggestions.ts";
+import { declareTokens } from "./declare/tokens.ts";
 import { version } from "./version.ts";
 
 /** All commands and their options. Each command loads its module when it runs, so that `--help` and `get` start fast. */
@@ -46,6 +47,7 @@ export function createProgram(): Command {
     );
 
   declareImages(program);
+  declareTokens(program);
 
   withFolder(program.command("doctor"))
     .description("Check what this machine supports, what is missing and how to install it")

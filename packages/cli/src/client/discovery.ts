@@ -142,7 +142,8 @@ export async function fetchJson(transport: Transport, path: string, accept = "ap
   throw refused(path, status, body);
 }
 
-function refused(path: string, status: number, body: unknown): CommandError {
+/** The error for a response of the API server that is not a success. */
+export function refused(path: string, status: number, body: unknown): CommandError {
   const { message } = (body ?? {}) as { message?: string };
   return new CommandError(message ?? `Cannot read "${path}": the server answered ${status}`);
 }

@@ -57,5 +57,5 @@ test("every suggested command exists", () => {
 });
 
 function hasChild({ commands }: Command, name: string): boolean {
-  return commands.length === 0 || commands.some((one) => one.name() === name);
+  return name === "" || commands.length === 0 || commands.some((one) => one.name() === name);
 }

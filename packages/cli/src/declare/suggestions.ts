@@ -11,6 +11,7 @@ export const sameHere: Readonly<Record<string, string>> = {
   kill: "delete sandbox/NAME",
   list: "get sandboxes",
   load: "image load FILE",
+  login: "token",
   ls: "get sandboxes",
   new: "create NAME",
   pause: "suspend SANDBOX",

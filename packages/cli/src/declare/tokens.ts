@@ -1,0 +1,26 @@
+import type { Command } from "commander";
+import { withServer } from "./options.ts";
+
+/** Commands for the credentials of users and programs. */
+export function declareTokens(program: Command): void {
+  const token = withServer(program.command("token"))
+    .description("Print your token, for programs that use the API server or the router")
+    .addHelpText(
+      "after",
+      `
+A token is a password. Give programs one of a ServiceAccount with few permissions and a short time.
+
+Examples:
+  curl -H "Authorization: Bearer $(agent-sandbox token)" http://8000-web.default.localhost:7680/
+  agent-sandbox token create default/robot --duration 8h`,
+    )
+    .action(async (_options, command) => (await import("../commands/token.ts")).printToken(command.optsWithGlobals()));
+
+  withServer(token.command("create"))
+    .description("Print a new token of a ServiceAccount")
+    .argument("<account>", "NAMESPACE/NAME, or NAME in the present namespace")
+    .option("--duration <duration>", "how long it is valid, as in 30m or 24h; the server may shorten it", "1h")
+    .action(async (account, _options, command) =>
+      (await import("../commands/token.ts")).createToken(account, command.optsWithGlobals()),
+    );
+}
