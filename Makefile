@@ -77,7 +77,7 @@ format: setup ## Format all sources
 
 # Each target test-<suite> runs the vitest project or the Go module of that name, and its tests are in packages/<suite>,
 # test/<suite> or sandboxd. scripts/targets.test.ts checks this.
-.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-state test-sdk test-security test-kube-apiserver test-differential test-clients test-reference-clients test-release
+.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-docs test-state test-sdk test-security test-kube-apiserver test-differential test-clients test-reference-clients test-release
 test: setup-test ## Run every suite; skips suites that passed before if nothing has changed (FRESH=1 runs them anyway)
 	@FRESH=$(FRESH) $(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -98,6 +98,8 @@ test-data-plane: test-sandboxd test-router ## sandboxd and the router, separatel
 	@$(NODE) scripts/test.ts data-plane
 test-e2e: setup-test ## The whole box, started and killed (needs root)
 	@$(NODE) scripts/test.ts e2e
+test-docs: setup-test ## Every command of README.md, docs and examples, run as written on a box of its own (needs root)
+	@$(NODE) scripts/test.ts docs
 test-state: setup-test ## Saved memory, snapshots and forks of sandboxes in a box with gVisor (needs root)
 	@$(NODE) scripts/test.ts state
 test-sdk: setup-test ## The SDKs for TypeScript, Python and Go against a box: one contract on runc and gVisor, killed boxes, the examples of the guides (needs root)

@@ -73,6 +73,13 @@ export default defineConfig({
           maxWorkers: 3,
         },
       },
+      {
+        test: {
+          ...integration("docs", ["test/docs/**/*.int.test.ts"]).test,
+          // Each page has a box of its own. Pages mostly wait for sandboxes.
+          maxConcurrency: 4,
+        },
+      },
       integration("kube-apiserver", ["test/kube-apiserver/**/*.int.test.ts"]),
       integration("differential", ["test/differential/**/*.int.test.ts"]),
       integration("clients", ["test/clients/**/*.test.ts"]),

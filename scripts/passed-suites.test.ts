@@ -38,5 +38,11 @@ test("a suite that failed runs again", async () => {
 });
 
 test("the hash of the inputs stays the same while nothing changes", () => {
-  expect(hashOfInputs()).toBe(hashOfInputs());
+  expect(hashOfInputs("node")).toBe(hashOfInputs("node"));
+});
+
+test("only suites that read the documentation depend on it", () => {
+  expect(hashOfInputs("node")).toBe(hashOfInputs("state"));
+  expect(hashOfInputs("docs")).toBe(hashOfInputs("sdk"));
+  expect(hashOfInputs("docs")).not.toBe(hashOfInputs("node"));
 });

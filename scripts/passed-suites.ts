@@ -43,12 +43,15 @@ function read(file: string): { key: string; tally: Tally } | undefined {
   }
 }
 
+/** Suites that read or run pages of the documentation. */
+const readers: ReadonlySet<string> = new Set(["unit", "docs", "sdk"]);
+
 /**
  * A hash of everything that the result of a suite can depend on: the files of the clone, the programs, the kernel, Node and
  * the user. Undefined outside a git clone, where changes cannot be noticed.
  */
-export function hashOfInputs(): string | undefined {
-  const files = filesOfClone();
+export function hashOfInputs(suite: string): string | undefined {
+  const files = filesOfClone()?.filter((file) => readers.has(suite) || !isPage(file));
   if (files === undefined) return undefined;
   const hash = createHash("sha256").update(`${process.version} ${release()} ${process.getuid?.() ?? ""}\n`);
   for (const name of programs) hash.update(`${name} ${fingerprintOf(name)}\n`);
@@ -58,29 +61,19 @@ export function hashOfInputs(): string | undefined {
   return hash.digest("hex");
 }
 
+const isPage = (file: string): boolean => /^docs\/|\.md$/.test(file);
+
 function filesOfClone(): string[] | undefined {
   try {
     const arguments_ = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     const list = execFileSync("git", arguments_, { cwd: root, stdio: ["ignore", "pipe", "ignore"] });
-    return list.toString("utf8").split("\0").filter(isInput).sort();
+    const files = list.toString("utf8").split("\0");
+    // Recorded results of benchmarks affect no suite.
+    return files.filter((file) => file !== "" && !file.startsWith("bench/results/")).sort();
   } catch {
     return undefined;
   }
 }
-
-/** Pages that unit tests compare with the code. */
-const testedPages: ReadonlySet<string> = new Set([
-  "CHANGELOG.md",
-  "docs/architecture.md",
-  "docs/behaviour.md",
-  "docs/glossary.md",
-  "docs/security.md",
-  "docs/troubleshooting.md",
-]);
-
-/** Other documentation and recorded benchmark results affect no suite. */
-const isInput = (file: string): boolean =>
-  testedPages.has(file) || (file !== "" && !/^docs\/|\.md$|^bench\/results\//.test(file));
 
 function contentOf(file: string): Buffer {
   try {

@@ -242,6 +242,7 @@ export const tests: readonly Suite[] = [
   goTests("sandboxd", "sandboxd", sandboxdTests),
   vitest("apiserver"),
   vitest("e2e"),
+  vitest("docs"),
   vitest("router"),
   step("release", "test/release/debian.sh"),
   vitest("reference-clients"),

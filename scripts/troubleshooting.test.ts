@@ -4,7 +4,9 @@ import { expect, test } from "vitest";
 
 const root = `${import.meta.dirname}/..`;
 const page = readFileSync(`${root}/docs/troubleshooting.md`, "utf8");
-const sources = execFileSync("git", ["ls-files", "packages/*/src/*.ts", "scripts/setup.sh"], { cwd: root })
+const sources = execFileSync("git", ["ls-files", "packages/*/src/*.ts", "scripts/*.ts", "scripts/setup.sh"], {
+  cwd: root,
+})
   .toString("utf8")
   .split("\n")
   .filter((file) => file !== "" && !file.includes(".test."))

@@ -1,0 +1,40 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { blocksOf, indentedBlocksOf } from "./markdown-blocks.ts";
+import { documentedPages, root } from "./pages.ts";
+
+const pages = documentedPages();
+
+test("every fenced block has a language", () => {
+  const without = pages.flatMap(({ path, text }) =>
+    blocksOf(text)
+      // Generated pages have signatures.
+      .filter(({ language }) => language === "" && !path.startsWith("docs/reference/"))
+      .map(({ line }) => `${path}:${line}`),
+  );
+  expect(pages.length).toBeGreaterThan(20);
+  expect(without).toEqual([]);
+});
+
+test("no block is marked by indentation alone", () => {
+  expect(pages.flatMap(({ path, text }) => indentedBlocksOf(text).map((line) => `${path}:${line}`))).toEqual([]);
+});
+
+test("shell commands are in blocks with the language sh", () => {
+  const others = pages.flatMap(({ path, text }) =>
+    blocksOf(text)
+      .filter(({ language }) => /^(?:bash|shell|console|zsh|shell-session)$/.test(language))
+      .map(({ line }) => `${path}:${line}`),
+  );
+  expect(others).toEqual([]);
+});
+
+test("links lead to files that exist", () => {
+  const broken = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)]
+      .filter(([, target = ""]) => !existsSync(join(root, dirname(path), target)))
+      .map(([, target]) => `${path}: ${target}`),
+  );
+  expect(broken).toEqual([]);
+});

@@ -1,0 +1,81 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { matchesOutput } from "../../scripts/docs/compare-output.ts";
+import { root } from "../../scripts/docs/pages.ts";
+import { type Step, scriptOf } from "./page-script.ts";
+
+/** Runs the steps of a page on a machine of its own. Rejects with what went wrong and the lines of the page. */
+export async function runPage(steps: readonly Step[]): Promise<void> {
+  const scratch = mkdtempSync(join(tmpdir(), "agent-sandbox-docs-"));
+  try {
+    const [outputs, script] = [join(scratch, "outputs"), join(scratch, "page.sh")];
+    mkdirSync(outputs);
+    writeFileSync(script, scriptOf(steps, outputs));
+    const messages = await runWorld(scratch, script);
+    const outputOf = (step: number): string =>
+      read(join(outputs, String(step))).replaceAll(join(scratch, "data"), dataFolder);
+    if (process.env["SHOW_OUTPUTS"] === "1") show(steps, outputOf);
+    const current = read(join(outputs, "current")).trim();
+    if (current === "") throw new Error(`The box did not start: ${messages}`);
+    const last = current === "done" ? steps.length : Number(current);
+    const failed = steps.slice(last, last + 1).map((step) => describe(step, "failed", outputOf(last), messages));
+    const different = steps.slice(0, last).flatMap((step, index) => differenceIn(step, outputOf(index)));
+    if (failed.length + different.length > 0) throw new Error([...failed, ...different].join("\n\n"));
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** For writers of pages. */
+function show(steps: readonly Step[], outputOf: (step: number) => string): void {
+  for (const [index, step] of steps.entries()) console.info(describe(step, "", outputOf(index), ""));
+}
+
+const dataFolder = "/var/lib/agent-sandbox";
+
+function differenceIn(step: Step, output: string): string[] {
+  if (step.expected === undefined || matchesOutput(step.expected.text, output)) return [];
+  return [describe(step, "printed something else than the page says", output, "")];
+}
+
+const describe = ({ block, commands }: Step, what: string, output: string, messages: string): string =>
+  `line ${block.line} ${what}:\n${block.language === "sh" ? commands : ""}--- output\n${output.slice(-shownCharacters)}${messages}`;
+
+const shownCharacters = 2000;
+
+async function runWorld(scratch: string, script: string): Promise<string> {
+  const work = workingFolder(scratch);
+  const path = `${join(scratch, "bin")}:${process.env["PATH"]}:/usr/sbin:/sbin`;
+  const env = { PATH: path, HOME: join(scratch, "home"), LANG: "C.UTF-8", TERM: "dumb" };
+  const child = spawn(join(import.meta.dirname, "world.sh"), [scratch, script], {
+    cwd: work,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const chunks: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  await once(child, "close");
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** A folder that looks like the repository and that a page can write to. On its PATH are the built command, and a `sudo` for root. */
+function workingFolder(scratch: string): string {
+  const work = join(scratch, "work");
+  for (const folder of ["work", "bin", "home"]) mkdirSync(join(scratch, folder));
+  const hidden = (name: string): boolean => name.startsWith(".");
+  for (const name of readdirSync(root).filter((each) => !hidden(each))) symlinkSync(join(root, name), join(work, name));
+  symlinkSync(join(root, "dist/agent-sandbox"), join(scratch, "bin/agent-sandbox"));
+  writeFileSync(join(scratch, "bin/sudo"), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
+  return work;
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
