@@ -21,7 +21,10 @@ export const id: Rule = satisfying(
   "a user or group id",
 );
 const amount = satisfying((value) => (amountOf(value as string) ?? -1) > 0, "a quantity above zero");
-const resources = object({ cpu: amount, memory: amount, "ephemeral-storage": anything });
+const limits = object({ cpu: amount, memory: amount, "ephemeral-storage": anything });
+/** A request of zero reserves nothing, as in Kubernetes. */
+const request = satisfying((value) => (amountOf(value as string) ?? -1) >= 0, "a quantity");
+const requests = object({ cpu: request, memory: request, "ephemeral-storage": anything });
 
 function capability({ tracing }: { readonly tracing: boolean }): Rule {
   const names = tracing ? [...addableCapabilities, ...ownKernelCapabilities] : addableCapabilities;
@@ -99,7 +102,7 @@ export function containerRule(allow: Allowances, rights: { readonly tracing: boo
     envFrom: list(object({ prefix: text, configMapRef: wholeObject, secretRef: wholeObject }), 1000),
     // Informational, as in Kubernetes. hostPort is not listed, so it is refused.
     ports: list(object({ name: anything, containerPort: anything, protocol: anything }), 1000),
-    resources: object({ limits: resources, requests: resources }),
+    resources: object({ limits, requests }),
     securityContext: securityContext(allow, rights),
     startupProbe: probe,
     readinessProbe: probe,

@@ -109,7 +109,7 @@ describe("unsupportedField() accepts", () => {
           { name: "IP", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "status.podIP" } } },
         ],
         ports: [{ containerPort: 8080, name: "http", protocol: "TCP" }],
-        resources: { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "100m" } },
+        resources: { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "100m", memory: "0" } },
         securityContext: {
           capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE"] },
           seccompProfile: { type: "RuntimeDefault" },
