@@ -1,4 +1,4 @@
-import { type Condition, type ConditionStatus, conditionStatuses } from "../shapes/condition.ts";
+import type { Condition, ConditionStatus } from "../shapes/condition.ts";
 
 // The bounds of metav1.Condition. The API server counts code points; UTF-16 units are never fewer.
 const maxReasonLength = 1024;
@@ -29,7 +29,7 @@ export function adaptCondition(
 }
 
 function adaptStatus(status: string): ConditionStatus {
-  return conditionStatuses.find((known) => known === status) ?? "Unknown";
+  return status === "True" || status === "False" ? status : "Unknown";
 }
 
 /** A valid reason begins with a letter, continues with letters, digits and `_,:`, and does not end in `,` or `:`. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { dateTime, int64, objectOf } from "./object-schema.ts";
 
-export const conditionStatuses = ["True", "False", "Unknown"] as const;
+const conditionStatuses = ["True", "False", "Unknown"] as const;
 export type ConditionStatus = (typeof conditionStatuses)[number];
 
 /** `metav1.Condition`. The message is required, but may be empty. */

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { NodeSettings } from "@agent-sandbox/node";
 import { CommandError } from "../command-error.ts";
@@ -65,6 +64,8 @@ export function whyHidden(error: unknown, { dataDir }: BoxPaths): CommandError |
 
 /** Identifies the build of this program: a hash of the entry script, which names its chunks by their content hash. */
 export function programBuild(script: string = process.argv[1] ?? ""): string {
+  // Only `up` needs it: an import would slow down the other commands.
+  const { createHash } = process.getBuiltinModule("node:crypto");
   try {
     return createHash("sha256").update(readFileSync(script)).digest("hex").slice(0, 16);
   } catch {

@@ -1,3 +1,4 @@
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import {
   type Client,
   type ClusterAccess,
@@ -44,10 +45,20 @@ export async function connect(options: GlobalOptions): Promise<Connection> {
     ...(context !== undefined && { context }),
   });
   if (error !== undefined) throw new CommandError(error);
+  trustOnly(access);
   const transport = new HttpTransport(access, { startsFast: true });
   const client = createClient(transport, { fieldManager: "agent-sandbox", onWarning: warnOnce() });
   const namespace = options.namespace ?? access.namespace;
   return { access, transport, client, namespace, [Symbol.asyncDispose]: () => client.close() };
+}
+
+/**
+ * Replaces the authorities of this process. Otherwise Node parses its 150 built-in ones for the first TLS connection, even if the
+ * connection trusts only one. The launcher passes --use-openssl-ca so that Node does not begin with that at its start.
+ */
+function trustOnly({ tls }: ClusterAccess): void {
+  const builtIn = () => [...getCACertificates("bundled"), ...getCACertificates("extra")];
+  setDefaultCACertificates(tls.ca === undefined ? builtIn() : [tls.ca]);
 }
 
 /** Ignores a box of another user if KUBECONFIG names a server. */

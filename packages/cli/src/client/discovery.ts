@@ -111,15 +111,20 @@ function servedBy(list: ResourceList): ServedResource[] {
 
 /** Finds `word` as kubectl does: plural, singular, short name or kind, optionally with `.group`. */
 export function resolveResource(word: string, served: readonly ServedResource[]): ServedResource {
+  const found = findResource(word, served);
+  if (found === undefined) throw new CommandError(`the server doesn't have a resource type "${word}"`);
+  return found;
+}
+
+/** Like `resolveResource`; undefined if there is none. */
+export function findResource(word: string, served: readonly ServedResource[]): ServedResource | undefined {
   const [name = "", ...rest] = word.toLowerCase().split(".");
   const group = rest.join(".");
-  const found = served.find((resource) => {
+  return served.find((resource) => {
     if (group && !groupOf(resource.apiVersion).startsWith(group)) return false;
     const names = [resource.plural, resource.singular, resource.kind.toLowerCase(), ...resource.shortNames];
     return names.includes(name);
   });
-  if (found === undefined) throw new CommandError(`the server doesn't have a resource type "${word}"`);
-  return found;
 }
 
 export function groupOf(apiVersion: string): string {
@@ -142,8 +147,17 @@ export async function fetchJson(transport: Transport, path: string, accept = "ap
   throw refused(path, status, body);
 }
 
-/** The error for a response of the API server that is not a success. */
-export function refused(path: string, status: number, body: unknown): CommandError {
+/** The server refused a request. */
+export class RefusedError extends CommandError {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export function refused(path: string, status: number, body: unknown): RefusedError {
   const { message } = (body ?? {}) as { message?: string };
-  return new CommandError(message ?? `Cannot read "${path}": the server answered ${status}`);
+  return new RefusedError(message ?? `Cannot read "${path}": the server answered ${status}`, status);
 }

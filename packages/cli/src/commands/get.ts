@@ -1,6 +1,6 @@
-import { stringify } from "yaml";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
-import { discover, displayName, fetchJson, resolveResource, type ServedResource } from "../client/discovery.ts";
+import { displayName, fetchJson, refused, type ServedResource } from "../client/discovery.ts";
+import { withResources } from "../client/known-resources.ts";
 import { hasRuntime, readKernels, readPods, withRuntimes } from "../client/pod-runtimes.ts";
 import { formatTable, GrowingTable, type Table } from "../client/table.ts";
 import { CommandError } from "../command-error.ts";
@@ -28,20 +28,30 @@ export async function get(type: string, names: readonly string[], options: GetOp
     throw new CommandError("--watch shows a table of one type, or of one object");
   }
   await using connection = await connect(options);
-  const served = await discover(connection.transport);
-  const resources = wanted.types.map((word) => resolveResource(word, served));
-  if (options.watch === true && resources[0] !== undefined)
-    return await watchTable(connection, resources[0], wanted.names, options);
-  for (const [index, resource] of resources.entries()) {
+  if (options.watch === true) {
+    return withResources(connection.transport, wanted.types, async ([resource]) => {
+      if (resource !== undefined) await watchTable(connection, resource, wanted.names, options);
+    });
+  }
+  const accept = output === "" || output === "wide" ? tableType : undefined;
+  // Everything is read before the first line is printed.
+  const found = await withResources(connection.transport, wanted.types, (resources) =>
+    Promise.all(
+      resources.map(async (resource) => {
+        const paths = pathsOf(resource, wanted.names, { ...options, namespace: connection.namespace });
+        const answers = await Promise.all(paths.map((path) => fetchJson(connection.transport, path, accept)));
+        return { resource, answers };
+      }),
+    ),
+  );
+  for (const [index, { resource, answers }] of found.entries()) {
     if (index > 0) console.log();
-    const paths = pathsOf(resource, wanted.names, { ...options, namespace: connection.namespace });
-    if (output === "" || output === "wide") {
-      const found = await Promise.all(paths.map((path) => fetchJson(connection.transport, path, tableType)));
+    if (accept === undefined) await printObjects(answers, output, resource);
+    else {
       const wide = output === "wide";
-      const tables = wide ? await widened(found as Table[], resource, connection, allNamespaces) : (found as Table[]);
+      const read = answers as readonly Table[];
+      const tables = wide ? await widened(read, resource, connection, allNamespaces) : read;
       printTables(tables, { wide, namespaces: allNamespaces && resource.namespaced });
-    } else {
-      printObjects(await Promise.all(paths.map((path) => fetchJson(connection.transport, path))), output, resource);
     }
   }
 }
@@ -70,8 +80,7 @@ async function watchTable(
       path: `${path}&watch=true`,
       headers: { accept: tableType },
     });
-    if (events === undefined)
-      throw new CommandError((body as { message?: string }).message ?? `the server answered ${status}`);
+    if (events === undefined) throw refused(path, status, body);
     // Only the first event of a watch names the columns.
     let columns: Table["columnDefinitions"] = [];
     for await (const batch of events) {
@@ -135,11 +144,13 @@ interface Named {
   readonly metadata?: { readonly name?: string };
 }
 
-function printObjects(answers: readonly unknown[], output: string, resource: ServedResource): void {
+async function printObjects(answers: readonly unknown[], output: string, resource: ServedResource): Promise<void> {
   const whole = answers.length === 1 ? answers[0] : { apiVersion: "v1", kind: "List", items: answers };
   if (output === "json") console.log(JSON.stringify(whole, undefined, 4));
-  else if (output === "yaml") console.log(stringify(whole, { indentSeq: false }).trimEnd());
-  else {
+  else if (output === "yaml") {
+    const { stringify } = await import("../client/yaml.ts");
+    console.log(stringify(whole, { indentSeq: false }).trimEnd());
+  } else {
     const items = answers.flatMap((answer) => (answer as { items?: Named[] }).items ?? [answer as Named]);
     for (const item of items) console.log(displayName(resource, item.metadata?.name ?? ""));
   }

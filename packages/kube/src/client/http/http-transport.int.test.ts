@@ -40,6 +40,13 @@ describe.each(httpClients)("a request with %o", (client) => {
     ]);
   });
 
+  test.for(["POST", "PUT", "DELETE"] as const)("%s has its whole body", async (method) => {
+    const { api, transport } = await open((_, response) => json(response, {}));
+    await transport.send({ method, path: "/", body: { text: "ö" } });
+    await transport.send({ method, path: "/" });
+    expect(api.requests.map(({ body }) => body)).toEqual(['{"text":"ö"}', ""]);
+  });
+
   test("reuses connections and opens no more than allowed", async () => {
     const { api, transport } = await open((_, response) => json(response, {}), { connections: 3 });
     for (let round = 0; round < 5; round += 1) await Promise.all(Array.from({ length: 20 }, () => transport.send(get)));

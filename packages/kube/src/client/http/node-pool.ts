@@ -1,8 +1,11 @@
-import { Agent, type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
-import { Agent as TlsAgent, request as tlsRequest } from "node:https";
+import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import type { Socket } from "node:net";
 import type { Dispatcher } from "undici";
 import { type ConnectionPool, keepAliveMs, type PoolSettings } from "./connection-pool.ts";
+
+// An import would evaluate all exports of "node:http", among them a copy of undici that takes 25 ms.
+const http = process.getBuiltinModule("node:http");
+const https = process.getBuiltinModule("node:https");
 
 /**
  * Connections of Node's own HTTP client. It is part of the Node binary, so a program that sends a few requests has its answers
@@ -23,8 +26,8 @@ export class NodePool implements ConnectionPool {
       maxSockets: connections ?? Number.POSITIVE_INFINITY,
     };
     const isTls = protocol === "https:";
-    this.#send = isTls ? tlsRequest : request;
-    this.#agent = isTls ? new TlsAgent(shared) : new Agent(shared);
+    this.#send = isTls ? https.request : http.request;
+    this.#agent = isTls ? new https.Agent(shared) : new http.Agent(shared);
     this.#connectTimeoutMs = connectTimeoutMs;
     this.#target = {
       // An IPv6 address is in brackets in a URL only.
