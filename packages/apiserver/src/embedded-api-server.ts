@@ -41,6 +41,7 @@ import { StreamEndpoint } from "./streams/stream-endpoint.ts";
 import { issueClientCertificate } from "./tls/client-identity.ts";
 import { serverIdentity } from "./tls/server-identity.ts";
 import { serverNames, urlOf } from "./tls/server-names.ts";
+import { usageDefinitions } from "./usage/usage-definitions.ts";
 import { type ApiContext, decidedObjects } from "./verbs/context.ts";
 import { KindVersionsCache } from "./verbs/kind-versions.ts";
 import type { NamespaceLimits } from "./verbs/namespace-limits.ts";
@@ -84,7 +85,12 @@ export class EmbeddedApiServer implements ApiServer {
     // Every watch adds a listener, so their number is not a sign of a leak.
     setMaxListeners(0, this.#closing.signal);
     this.#parts = parts;
-    const registry = new Registry([...builtinDefinitions(interner), ...reviewDefinitions, ...sandboxDefinitions]);
+    const registry = new Registry([
+      ...builtinDefinitions(interner),
+      ...reviewDefinitions,
+      ...sandboxDefinitions,
+      ...(podStreams?.usage === undefined ? [] : usageDefinitions),
+    ]);
     const addresses = new ServiceAddresses(() => decidedObjects(store, "services"));
     this.#adminToken = adminToken(dataDir);
     const provided = parts.routerForward && new ProvidedObjects(store, { clock, nodeName });

@@ -19,8 +19,32 @@ export interface PodStreams {
   portForward?(request: PortForwardRequest): Promise<Duplex>;
   /** Resource usage in Prometheus text format, by a path of the kubelet such as `/metrics/resource`. */
   metrics?(path: string): Promise<Readable>;
+  /** The CPU and memory that Pods use now, for `metrics.k8s.io`. */
+  usage?(): Promise<UsageFigures>;
   /** Archives of snapshots. */
   readonly snapshots?: SnapshotArchives;
+}
+
+/** The use of the node and its Pods in the time `windowMs` before `atMs`. */
+export interface UsageFigures {
+  readonly atMs: number;
+  readonly windowMs: number;
+  readonly node: Figures;
+  /** By UID, the containers of the Pods that run and have been measured twice. */
+  readonly pods: ReadonlyMap<string, readonly ContainerFigures[]>;
+}
+
+export interface ContainerFigures extends Figures {
+  readonly name: string;
+  /** What the container has written to its root filesystem and its logs. */
+  readonly diskBytes: number;
+}
+
+export interface Figures {
+  /** Billionths of a CPU. */
+  readonly cpuNanoCores: number;
+  /** The working set. */
+  readonly memoryBytes: number;
 }
 
 export interface SnapshotArchives {

@@ -15,8 +15,9 @@ import type { Images } from "./image/open-images.ts";
 import { removePullNetns } from "./image/pull-network.ts";
 import { layoutOf } from "./layout.ts";
 import { type MachineOptions, openMachine } from "./machine-setup.ts";
-import { nodeMetrics } from "./metrics/node-metrics.ts";
+import { nodeMetrics, usageSample } from "./metrics/node-metrics.ts";
 import type { DiskUsage } from "./metrics/pod-usage.ts";
+import { UsageMeter } from "./metrics/usage-meter.ts";
 import { ApiGateway } from "./network/api-gateway.ts";
 import { EndpointWriter } from "./network/endpoint-writer.ts";
 import { NameServer } from "./network/name-server.ts";
@@ -158,12 +159,14 @@ function openStreams(
   const exec = owner.use(new Exec(options));
   const logs = owner.use(new Logs(options));
   const ports = owner.use(new PortForward(options));
+  const meter = new UsageMeter(() => usageSample({ machine: options.machine, disk: options.disk() }));
   const podStreams: Required<PodStreams> = {
     exec: (request) => exec.exec(request),
     attach: (request) => logs.attach(request),
     logs: (request) => logs.logs(request),
     portForward: (request) => ports.portForward(request),
     metrics: (path) => nodeMetrics({ machine: options.machine, disk: options.disk() }, path),
+    usage: () => meter.figures(),
     snapshots: options.snapshots,
   };
   const endSessions: Effects["endSessions"] = (uid, reason) => {

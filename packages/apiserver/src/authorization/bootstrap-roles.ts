@@ -208,6 +208,8 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
   { name: "system:aggregate-to-admin", partOf: "admin", rules: adminRules },
   { name: "system:aggregate-to-edit", partOf: "edit", rules: editRules },
   { name: "system:aggregate-to-view", partOf: "view", rules: viewRules },
+  // The role that metrics-server installs in a cluster.
+  { name: "system:aggregated-metrics-reader", partOf: "view", rules: [on(read, ["metrics.k8s.io"], "pods", "nodes")] },
 ];
 
 export const bootstrapBindings: readonly BootstrapBinding[] = [

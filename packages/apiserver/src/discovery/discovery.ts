@@ -120,7 +120,7 @@ function resourceEntries(served: ServedResource): object[] {
     verbs: verbsOf(served),
     ...(shortNames.length === 0 ? {} : { shortNames }),
     ...(categories.length === 0 ? {} : { categories }),
-    ...(served.definition.review === undefined ? { storageVersionHash: storageHash(served.definition) } : {}),
+    ...(isStored(served.definition) ? { storageVersionHash: storageHash(served.definition) } : {}),
   };
   const parts = subresourcesOf(served).map(({ name, ...rest }) => ({
     name: `${plural}/${name}`,
@@ -130,6 +130,8 @@ function resourceEntries(served: ServedResource): object[] {
   }));
   return [main, ...parts];
 }
+
+const isStored = ({ review, measured }: ResourceDefinition): boolean => review === undefined && measured === undefined;
 
 /** Changes when objects are stored in another version. */
 function storageHash({ versions, kind }: ResourceDefinition): string {

@@ -23,9 +23,10 @@ const customVerbs: readonly string[] = [
   "watch",
 ];
 
-/** The verbs of a resource. Reviews support only create. */
+/** The verbs of a resource. Reviews support only create, and measured kinds are only read. */
 export function verbsOf({ definition }: ServedResource): readonly string[] {
   if (definition.review !== undefined) return ["create"];
+  if (definition.measured !== undefined) return ["get", "list"];
   if (!definition.typed) return customVerbs;
   return definition.deletesCollections ? objectVerbs : objectVerbs.filter((verb) => verb !== "deletecollection");
 }

@@ -89,6 +89,7 @@ class Operations {
   }
 
   ofCollection(): PathItem["operations"] {
+    if (this.#isMeasured) return { get: this.list() };
     const removes = verbsOf(this.#served).includes("deletecollection");
     return {
       get: this.list(),
@@ -107,12 +108,18 @@ class Operations {
   }
 
   ofObject(): PathItem["operations"] {
+    const get = this.#one({ verb: "read", action: "get", parameters: [] });
+    if (this.#isMeasured) return { get };
     return {
-      get: this.#one({ verb: "read", action: "get", parameters: [] }),
+      get,
       put: this.#one({ verb: "replace", action: "put", parameters: writing, body: { types: ["*/*"] } }),
       delete: this.#delete("delete", deleting),
       patch: this.#one({ verb: "patch", action: "patch", parameters: patching, body: { types: this.#patches } }),
     };
+  }
+
+  get #isMeasured(): boolean {
+    return this.#served.definition.measured !== undefined;
   }
 
   ofPart(where: "Status" | "Scale"): PathItem["operations"] {

@@ -17,6 +17,7 @@ import { isOutgrown, toVersion } from "../resources/versions.ts";
 import type { Stored } from "../store/store.ts";
 import { isSnapshotArchive, snapshotArchiveReply } from "../streams/snapshot-archive.ts";
 import { scaleColumns } from "../table/scale-columns.ts";
+import { usageReply } from "../usage/usage-reply.ts";
 import { applyScale } from "../verbs/apply-scale.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { create } from "../verbs/create.ts";
@@ -134,6 +135,7 @@ function named(call: ReplyContext, name: string | undefined): ReplyContext {
 async function routeResource(call: ReplyContext, target: Target): Promise<Reply> {
   const { subresource, version, definition } = target;
   if (definition.review !== undefined) return routeReview(call, target, definition.review);
+  if (definition.measured !== undefined) return usageReply(negotiated(call), target, definition.measured);
   if (!isObjectTarget(target)) return routeCollection(negotiated(call), target);
   const provided = call.context.access.provided?.find(providedName(target));
   if (provided !== undefined) return providedReply(call, target, provided);

@@ -1,4 +1,5 @@
 import type { CustomResourceDefinition } from "@agent-sandbox/api";
+import type { UsageFigures } from "@agent-sandbox/kube";
 import type { FieldError } from "../api-error.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { Identity } from "../auth/identity.ts";
@@ -111,6 +112,14 @@ export interface ReviewCall {
 /** Returns the status of a review object, such as a SubjectAccessReview. */
 export type Review = (call: ReviewCall) => object;
 
+/** How objects that are measured are made from stored ones. */
+export interface Measured {
+  /** The resource whose stored objects are measured. */
+  readonly of: "pods" | "nodes";
+  /** The measured object; `undefined` if the stored one has no figures. */
+  describe(object: ApiObject, figures: UsageFigures): ApiObject | undefined;
+}
+
 export interface ResourceDefinition {
   /** The name in the store. Must not change after a release. */
   readonly id: string;
@@ -147,4 +156,6 @@ export interface ResourceDefinition {
   readonly converter?: Converter | undefined;
   /** For review kinds, which can only be created and are never stored. */
   readonly review?: Review | undefined;
+  /** For kinds that are measured when they are read, and never stored. */
+  readonly measured?: Measured | undefined;
 }

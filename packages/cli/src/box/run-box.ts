@@ -188,6 +188,7 @@ function lateStreams(current: () => Required<PodStreams> | undefined): PodStream
     logs: async (request) => (await streams()).logs(request),
     portForward: async (request) => (await streams()).portForward(request),
     metrics: async (path) => (await streams()).metrics(path),
+    usage: async () => (await streams()).usage(),
     snapshots: {
       export: async (place, signal) => (await streams()).snapshots.export(place, signal),
       import: async (content) => (await streams()).snapshots.import(content),

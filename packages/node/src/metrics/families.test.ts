@@ -19,6 +19,7 @@ const pod: PodUsage = {
   uid: "u",
   cgroup: "/box/u",
   used: used(3),
+  main: { name: "main", id: "u_main_0" },
   containers: [
     {
       name: "main",

@@ -33,6 +33,8 @@ export interface PodUsage {
   readonly cgroup: string;
   readonly used: CgroupUsage;
   readonly containers: readonly ContainerUsage[];
+  /** The first container that runs. */
+  readonly main: { readonly name: string; readonly id: string } | undefined;
   /** Seen from the Pod. */
   readonly network: { readonly received: Traffic; readonly sent: Traffic } | undefined;
   /** Including its volumes, at the last measurement. */
@@ -71,10 +73,18 @@ export async function podUsage(machine: Machine, record: PodRecord, disk: DiskUs
     cgroup,
     used,
     containers: containers.filter((one) => one !== undefined),
+    main: mainContainer(record),
     network: await networkUsage(machine.network.interfaceOf(record.address)),
     diskBytes: disk.ofPod(uid),
     claims: disk.claimsOf(uid),
   };
+}
+
+function mainContainer({ uid, containers }: PodRecord): PodUsage["main"] {
+  const found = Object.entries(containers).find(
+    ([name, { run, ended }]) => name !== holderName && run?.started === true && ended === undefined,
+  );
+  return found && { name: found[0], id: containerId(uid, found[0], found[1].attempt) };
 }
 
 /** Empty for runtimes with one sandbox per Pod: there the containers have no processes on the machine. */
