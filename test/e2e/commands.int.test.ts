@@ -1,12 +1,18 @@
-import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { file, writeTestArchive } from "../../packages/node/src/testing/test-image.ts";
+import { freePort } from "../free-port.ts";
 import { Box, buildCommandLine, execute, type Outcome, whyNoBox } from "./box.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 
+const root = join(import.meta.dirname, "../..");
 const containers = [{ name: "main", image: "host" }];
 
 /** In the short forms of articles. */
@@ -99,11 +105,116 @@ describe.skipIf(reason !== undefined)("commands for templates, pools, ports and 
     expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ey[\w.-]+\n$/) });
   });
 
+  const routerPort = (): number => {
+    const { routerUrl } = JSON.parse(readFileSync(join(box.dataDir, "box.json"), "utf8")) as { routerUrl: string };
+    return Number(new URL(routerUrl).port);
+  };
+  const navigation = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+
+  /** As a browser that opens a link: names below localhost are this machine. */
+  const visit = (
+    link: string,
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number; text: string; cookie: string }> =>
+    new Promise((resolve, reject) => {
+      const { host, port, pathname, search } = new URL(link);
+      const options = { port, path: pathname + search, headers: { host, ...navigation, ...headers } };
+      get("http://127.0.0.1", options, (response) => {
+        const [cookie = ""] = response.headers["set-cookie"] ?? [];
+        const done = (text: string): void =>
+          resolve({ status: response.statusCode ?? 0, text, cookie: cookie.split(";")[0] ?? "" });
+        text(response).then(done, reject);
+      }).on("error", reject);
+    });
+
+  test("create -p declares a port, and open prints a link that works once and gives a session", async () => {
+    const created = await box.run("create", "web", "--runtime", "runc", "-p", "8000");
+    expect(created).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`http://8000-web.default.localhost:${routerPort()}/`),
+    });
+    const server =
+      "mkdir -p /srv && echo served > /srv/index.html && nohup python3 -m http.server -d /srv 8000 >/dev/null 2>&1 &";
+    await box.run("exec", "web", "--", "sh", "-c", server);
+    const { code, stdout } = await box.run("open", "web", "--print");
+    const link = stdout.trim();
+    expect({ code, link }).toEqual({
+      code: 0,
+      link: expect.stringMatching(
+        `^http://8000-web\\.default\\.localhost:${routerPort()}/\\.agent-sandbox/login\\?code=s1\\.`,
+      ),
+    });
+    expect(link).not.toContain((await box.run("token")).stdout.trim());
+    const { status, cookie } = await visit(link);
+    expect(status).toBe(303);
+    const page = new URL("/", link).href;
+    await expect
+      .poll(() => visit(page, { cookie }), { timeout: 20_000 })
+      .toMatchObject({ status: 200, text: "served\n" });
+    expect((await visit(link)).status).toBe(401);
+    expect((await visit(page)).status).toBe(401);
+    // The session is for this port only.
+    expect((await visit(page.replace("8000-web", "9000-web"), { cookie })).status).toBe(401);
+  });
+
+  test("open starts the browser if there is a display", async () => {
+    const folder = mkdtempSync(join(box.dataDir, "bin-"));
+    writeFileSync(join(folder, "xdg-open"), '#!/bin/sh\necho "$1" > "$(dirname "$0")/opened"\n', { mode: 0o755 });
+    const command = `DISPLAY=:0 PATH=${folder}:$PATH exec dist/agent-sandbox --data-dir ${box.dataDir} open web`;
+    expect(await execute("sh", ["-c", command], "")).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "Opened in the browser\n",
+    });
+    await expect.poll(() => readFileSync(join(folder, "opened"), "utf8")).toMatch(/^http:\/\/8000-web\./);
+  });
+
+  test("with a kubeconfig, open forwards a port to the router for the browser", async () => {
+    const words = ["--kubeconfig", box.kubeconfig, "open", "web", "8000", "--print"];
+    const child = spawn(join(root, "dist/agent-sandbox"), words, { stdio: ["ignore", "pipe", "inherit"] });
+    const [line] = (await once(child.stdout, "data")) as [Buffer];
+    const link = line.toString("utf8").trim();
+    expect(new URL(link).port).not.toBe(String(routerPort()));
+    const { status, cookie } = await visit(link);
+    const page = await visit(new URL("/", link).href, { cookie });
+    expect([status, page.text]).toEqual([303, "served\n"]);
+    child.kill("SIGINT");
+    await once(child, "exit");
+  });
+
+  test("run -p LOCAL:PORT forwards a local port while the command runs", async () => {
+    const local = await freePort();
+    const words = ["--data-dir", box.dataDir, "run", "--rm", "--runtime", "runc", "-p", `${local}:8001`, "--"];
+    const child = spawn(
+      join(root, "dist/agent-sandbox"),
+      [...words, "python3", "-m", "http.server", "-d", "/etc", "8001"],
+      { stdio: "ignore" },
+    );
+    const page = (): Promise<number> =>
+      visit(`http://localhost:${local}/hostname`).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    await expect.poll(page, { timeout: 30_000 }).toBe(200);
+    // Nothing was run, so nothing is left.
+    const second = await box.run("run", "--name", "second", "--runtime", "runc", "-p", `${local}:8001`, "--", "true");
+    expect(second).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("address already in use") });
+    child.kill("SIGINT");
+    await once(child, "exit");
+    expect(await page()).toBe(0);
+    expect(await names("sandboxes")).toBe("sandbox.agents.x-k8s.io/web\n");
+    await box.run("delete", "sandbox/web");
+  });
+
   test.each([
     { words: ["claim", "none"], says: 'no SandboxWarmPool and no SandboxTemplate "none"' },
     { words: ["claim", "warm", "--rm"], says: "--rm deletes the claim after a command" },
     { words: ["pool", "scale", "none", "1"], says: 'pool "none" not found' },
     { words: ["pool", "status", "none"], says: 'pool "none" not found' },
+    { words: ["create", "x", "-p", "8080:80"], says: 'write -p PORT, and use "port-forward"' },
+    { words: ["run", "-p", "http", "--", "true"], says: 'Cannot publish port "http"' },
+    { words: ["open", "none"], says: 'sandbox "none" not found' },
+    { words: ["open", "none", "0"], says: 'Cannot read port "0"' },
     { words: ["ps"], says: 'Did you mean "agent-sandbox get sandboxes"?' },
   ])("$words is refused, and nothing is left behind", async ({ words, says }) => {
     const { code, stdout, stderr } = await box.run(...words);

@@ -26,6 +26,8 @@ export interface Connection extends AsyncDisposable {
   readonly client: Client;
   /** The namespace of objects that do not name one. */
   readonly namespace: string;
+  /** The running box, if the server is that of the box on this machine. */
+  readonly box?: RunningBox;
 }
 
 /** Connects to the server of `--kubeconfig` or `--context`, otherwise to the running box, otherwise to the server kubectl would use. */
@@ -49,7 +51,7 @@ export async function connect(options: GlobalOptions): Promise<Connection> {
   const transport = new HttpTransport(access, { startsFast: true });
   const client = createClient(transport, { fieldManager: "agent-sandbox", onWarning: warnOnce() });
   const namespace = options.namespace ?? access.namespace;
-  return { access, transport, client, namespace, [Symbol.asyncDispose]: () => client.close() };
+  return { access, transport, client, namespace, ...(box && { box }), [Symbol.asyncDispose]: () => client.close() };
 }
 
 /**

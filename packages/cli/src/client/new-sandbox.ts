@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Sandbox } from "@agent-sandbox/api";
 import { CommandError } from "../command-error.ts";
+import { parsePublished } from "./published-ports.ts";
 
 /** The options of `run` and `create` that describe the sandbox. */
 export interface NewSandboxOptions {
@@ -14,6 +15,8 @@ export interface NewSandboxOptions {
   readonly memory?: string;
   readonly workdir?: string;
   readonly label?: readonly string[];
+  /** Each has the form `PORT` or `LOCAL:PORT`. */
+  readonly publish?: readonly string[];
 }
 
 type Manifest = Pick<Sandbox, "apiVersion" | "kind" | "metadata" | "spec">;
@@ -22,6 +25,7 @@ type Manifest = Pick<Sandbox, "apiVersion" | "kind" | "metadata" | "spec">;
 export function newSandbox(name: string, options: NewSandboxOptions): Manifest {
   const { image, runtime, cpus, memory, workdir } = options;
   const mounts = (options.volume ?? []).map(parseVolume);
+  const ports = new Set((options.publish ?? []).map((text) => parsePublished(text).port));
   const limits = { ...(cpus !== undefined && { cpu: cpus }), ...(memory !== undefined && { memory }) };
   const container = {
     name: "main",
@@ -29,6 +33,7 @@ export function newSandbox(name: string, options: NewSandboxOptions): Manifest {
     ...(options.env !== undefined && { env: options.env.map(parseVariable) }),
     ...(workdir !== undefined && { workingDir: workdir }),
     ...(Object.keys(limits).length > 0 && { resources: { limits, requests: zeroOf(limits) } }),
+    ...(ports.size > 0 && { ports: [...ports].map((containerPort) => ({ containerPort })) }),
     ...(mounts.length > 0 && {
       volumeMounts: mounts.map(({ path, readOnly }, index) => ({ name: `host-${index}`, mountPath: path, readOnly })),
     }),

@@ -7,6 +7,7 @@ const shells = ["bash", "zsh", "fish"] as const;
 const namesSandboxes = new Set([
   "exec",
   "shell",
+  "open",
   "logs",
   "port-forward",
   "suspend",

@@ -2,6 +2,7 @@ import { trackedPodName } from "@agent-sandbox/api";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { createSandbox, untilReady } from "../client/create-sandbox.ts";
 import type { NewSandboxOptions } from "../client/new-sandbox.ts";
+import { parsePublished, publishPorts } from "../client/published-ports.ts";
 import { expiringSandbox, leaseMs, Removal, shutdownIn } from "../client/removal.ts";
 import { SignalForwarder } from "../client/signals.ts";
 import { parseDuration } from "../client/wait-condition.ts";
@@ -34,13 +35,14 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   // A sandbox in which nothing was run is deleted too.
   await using removal = new Removal(connection, expiringSandbox, created);
   await untilReady(connection, name, { timeoutMs, interrupted: signals.interrupted });
+  const pod = trackedPodName(created);
+  await using _ports = await publishPorts(connection, { name, pod }, (options.publish ?? []).map(parsePublished));
   if (options.rm === true) removal.renewLease();
   else {
     removal.cancel();
     console.error(`sandbox "${name}" is ready; delete it with: agent-sandbox delete sandbox/${name}`);
   }
-  const session = { connection, signals, pod: trackedPodName(created) };
-  process.exitCode = await runSession(session, words, options);
+  process.exitCode = await runSession({ connection, signals, pod }, words, options);
 }
 
 export function isInteractive({ tty }: SessionOptions): boolean {

@@ -20,7 +20,8 @@ Examples:
   agent-sandbox run --rm -- python3 -c 'print(6 * 7)'
   agent-sandbox run --rm -it
   cat numbers.txt | agent-sandbox run --rm -i -- sort -n
-  agent-sandbox run --rm -v .:/work -w /work -- make test`,
+  agent-sandbox run --rm -v .:/work -w /work -- make test
+  agent-sandbox run --rm -p 8080:8000 -- python3 -m http.server 8000`,
     )
     .action(async (words, _options, command) =>
       (await import("../commands/run.ts")).run(words, command.optsWithGlobals()),
@@ -34,7 +35,7 @@ Examples:
       "after",
       `
 Examples:
-  agent-sandbox create work --memory 2Gi --cpus 2
+  agent-sandbox create work --memory 2Gi --cpus 2 -p 8000
   agent-sandbox exec work -- uname -a
   agent-sandbox shell work`,
     )
@@ -51,6 +52,29 @@ export function declareAccess(program: Command): void {
     .option("-c, --container <name>", "container name (default: the first container)")
     .action(async (sandbox, _options, command) =>
       (await import("../commands/shell.ts")).shell(sandbox, command.optsWithGlobals()),
+    );
+
+  withServer(program.command("open"))
+    .description("Open a port of a sandbox in the browser, with a login link that works once within a minute")
+    .argument("<sandbox>")
+    .argument("[port]", "default: the first port that the sandbox declares")
+    .option("--print", "only print the link")
+    .option(
+      "--router <url>",
+      "address of the router (default: that of the box, or a port-forward to that of the cluster)",
+    )
+    .addHelpText(
+      "after",
+      `
+Without a display the link is printed. The browser then has a session for this port, for at most 8 hours. Everyone who has the link
+can use it first: other users of this machine can see it in the list of processes, unless --print is given.
+
+Examples:
+  agent-sandbox open web
+  agent-sandbox open web 8000 --print`,
+    )
+    .action(async (sandbox, port, _options, command) =>
+      (await import("../commands/open.ts")).open(sandbox, port, command.optsWithGlobals()),
     );
 
   withServer(program.command("cp"))
@@ -110,6 +134,11 @@ function describeSandbox(command: Command): Command {
     .option(
       "-v, --volume <host:path[:ro]>",
       "mount a folder of this machine, if the operator allows it; can be repeated",
+      appended,
+    )
+    .option(
+      "-p, --publish <[local:]port>",
+      "declare a port and print its address at the router; with local, forward that port here while `run` runs; can be repeated",
       appended,
     )
     .option("--cpus <number>", "limit of processors, as in 1.5")
