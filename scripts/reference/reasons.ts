@@ -45,6 +45,11 @@ export const reasons: Readonly<Record<string, readonly Reason[]>> = {
     row("Suspended=True", "Idle", "The Sandbox was suspended by its `idlePolicy`. Also while it is being suspended."),
     row("Suspended=Unknown", "PodStateUnknown", "The Pod cannot be read."),
     row("Restored=True", "MemoryRestored", "The Sandbox continues its saved memory."),
+    row(
+      "PodOutdated=True",
+      "PodTemplateChanged",
+      "The Pod runs an older spec. `agent-sandbox restart` replaces it. Absent otherwise.",
+    ),
   ],
   "Saved state": [
     row(

@@ -13,7 +13,12 @@ interface Claimed {
   readonly metadata: { readonly uid: string };
   readonly status?: {
     readonly sandbox?: { readonly name?: string };
-    readonly conditions?: readonly { readonly type: string; readonly reason: string; readonly message?: string }[];
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly reason: string;
+      readonly message?: string;
+    }[];
   };
 }
 
@@ -164,5 +169,28 @@ describe.skipIf(noWorld)("what controllers trust", () => {
       expect(one.length).toBeLessThan(1_200);
     }
     await mallory.request("DELETE", `${path}/liar`);
+  });
+
+  test("a forged mark of the spec replaces no Pod", async () => {
+    const path = `${agents}/${mallory.namespace}/sandboxes`;
+    const podPath = `/api/v1/namespaces/${mallory.namespace}/pods/marked`;
+    await mallory.request("POST", path, sandbox({ name: "marked" }, "sleep 1005"));
+    const conditionOf = async (type: string): Promise<{ status?: string } | undefined> =>
+      ((await mallory.request("GET", `${path}/marked`)).body as Claimed).status?.conditions?.find(
+        (condition) => condition.type === type,
+      );
+    await until(async () => ((await conditionOf("Ready"))?.status === "True" ? true : undefined));
+    const uidOf = async (): Promise<string> => ((await mallory.request("GET", podPath)).body as Claimed).metadata.uid;
+    const before = await uidOf();
+    const annotations = { "agents.x-k8s.io/pod-spec-hash": "7-00000000" };
+    const merge = { "content-type": "application/merge-patch+json" };
+    expect(await mallory.request("PATCH", podPath, { metadata: { annotations } }, merge)).toMatchObject({
+      status: 200,
+    });
+    await until(() => conditionOf("PodOutdated"));
+    expect(await conditionOf("Ready")).toMatchObject({ status: "True" });
+    expect(await uidOf()).toBe(before);
+    await mallory.request("DELETE", `${path}/marked`);
+    expect(await world.alice.harm()).toEqual([]);
   });
 });

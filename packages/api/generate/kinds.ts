@@ -18,6 +18,13 @@ const poolColumns: readonly PrinterColumn[] = [
   { jsonPath: ".spec.replicas", name: "Desired", type: "integer" },
   ageColumn,
 ];
+/** Shown by `kubectl get -o wide`. */
+const outdatedColumn: PrinterColumn = {
+  jsonPath: ".status.outdatedReplicas",
+  name: "Outdated",
+  priority: 1,
+  type: "integer",
+};
 
 export const kinds: readonly KindDescription[] = [
   {
@@ -80,7 +87,7 @@ export const kinds: readonly KindDescription[] = [
         spec: v1beta1.sandboxWarmPoolSpec,
         status: v1beta1.sandboxWarmPoolStatus,
         scale: true,
-        columns: poolColumns,
+        columns: [...poolColumns, outdatedColumn],
       },
       {
         name: "v1alpha1",

@@ -6,6 +6,8 @@ export const podNameAnnotation = "agents.x-k8s.io/pod-name";
 export const propagatedLabelsAnnotation = "agents.x-k8s.io/propagated-labels";
 /** The keys of the annotations copied to a Pod from the pod template, sorted and joined by commas. */
 export const propagatedAnnotationsAnnotation = "agents.x-k8s.io/propagated-annotations";
+/** On a Pod: the Sandbox's generation and a hash of its spec when the Pod was created. */
+export const podSpecHashAnnotation = "agents.x-k8s.io/pod-spec-hash";
 /** On a Sandbox: the name of the template that it was created from. */
 export const sandboxTemplateRefAnnotation = "agents.x-k8s.io/sandbox-template-ref";
 /** On a claim: the name of the pool member that it adopts. */

@@ -138,8 +138,10 @@ describe("the CRDs", () => {
       Sandbox: [ready, reason, age],
       SandboxClaim: [ready, ["Sandbox", "string", ".status.sandbox.name"], reason, age],
       SandboxTemplate: undefined,
-      SandboxWarmPool: pool,
+      SandboxWarmPool: [...pool, ["Outdated", "integer", ".status.outdatedReplicas"]],
     });
+    const wide = version("SandboxWarmPool", "v1beta1").additionalPrinterColumns?.filter(({ priority }) => priority);
+    expect(wide?.map(({ name }) => name)).toEqual(["Outdated"]);
     expect(columns("SandboxSnapshot", "v1alpha1")).toEqual([
       ["Sandbox", "string", ".status.sourceName"],
       ["Depth", "string", ".status.depth"],

@@ -171,7 +171,7 @@ const kinds: Record<string, { alpha: Version; beta: Version }> = {
         { replicas: count, sandboxTemplateRef: reference, updateStrategy },
         { requiredKeys: ["sandboxTemplateRef"] },
       ),
-      status: optional({ ...poolStatus, observedGeneration: count, conditions }),
+      status: optional({ ...poolStatus, outdatedReplicas: count, observedGeneration: count, conditions }),
     },
   },
 };

@@ -93,22 +93,26 @@ function sameMembers(a: JsonObject, b: JsonObject, path: string[]): boolean {
 }
 
 function sameLeaf(a: unknown, b: unknown, path: readonly string[]): boolean {
-  const [first, second, last] = [path.at(-3), path.at(-2), path.at(-1)];
-  if (quantityPaths.has(`${second}.${last}`) || quantityPaths.has(`${first}.${second}.*`)) {
-    return isAmount(a) && isAmount(b) && compareQuantities(String(a), String(b)) === 0;
-  }
-  if (timePaths.has(`${second}.${last}`)) {
-    return typeof a === "string" && typeof b === "string" && compareTimes(a, b) === 0;
-  }
+  const meaning = meaningAt(path);
+  if (meaning === "quantity") return isAmount(a) && isAmount(b) && compareQuantities(String(a), String(b)) === 0;
+  if (meaning === "time") return typeof a === "string" && typeof b === "string" && compareTimes(a, b) === 0;
   return false;
 }
 
+/** What a string at this path is; undefined: just a string. */
+export function meaningAt(path: readonly string[]): "quantity" | "time" | undefined {
+  const [first, second, last] = [path.at(-3), path.at(-2), path.at(-1)];
+  if (quantityPaths.has(`${second}.${last}`) || quantityPaths.has(`${first}.${second}.*`)) return "quantity";
+  return timePaths.has(`${second}.${last}`) ? "time" : undefined;
+}
+
 /** In JSON a quantity may be a number. */
-function isAmount(value: unknown): value is string | number {
+export function isAmount(value: unknown): value is string | number {
   return typeof value === "string" || typeof value === "number";
 }
 
-function isEmpty(value: unknown, key: string | undefined): boolean {
+/** Whether a value under this key means the same as an absent one. */
+export function isEmpty(value: unknown, key: string | undefined): boolean {
   if (value === undefined || value === null) return true;
   if (Array.isArray(value)) return value.length === 0;
   if (!isJsonObject(value) || (key !== undefined && !sameWhenEmpty.has(key))) return false;

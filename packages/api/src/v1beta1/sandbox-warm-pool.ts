@@ -14,6 +14,8 @@ export interface SandboxWarmPoolSpec {
 export interface SandboxWarmPoolStatus {
   replicas?: number;
   readyReplicas?: number;
+  /** Members that the template would not create today. Absent: none. */
+  outdatedReplicas?: number;
   selector?: string;
   /** The generation of the pool. It does not change when the template is edited. */
   observedGeneration?: number;
@@ -41,6 +43,9 @@ export const sandboxWarmPoolSpec: z.ZodType<SandboxWarmPoolSpec> = objectOf<Sand
 export const sandboxWarmPoolStatus: z.ZodType<SandboxWarmPoolStatus> = objectOf<SandboxWarmPoolStatus>({
   replicas: int32().exactOptional().describe("The number of members."),
   readyReplicas: int32().exactOptional().describe("The number of members that are ready to be claimed."),
+  outdatedReplicas: int32(0)
+    .exactOptional()
+    .describe("The number of members that were created from an older version of the template. Absent: none."),
   selector: text.exactOptional().describe("The label selector of the members, for autoscalers."),
   observedGeneration: int64(0).exactOptional().describe("The metadata.generation that this status is based on."),
   conditions: listOf(condition)

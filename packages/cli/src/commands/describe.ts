@@ -53,6 +53,7 @@ export function descriptionOf(sandbox: Sandbox, pod: Pod | undefined, now: numbe
     ["Claimed by", metadata.ownerReferences?.find(({ kind }) => kind === "SandboxClaim")?.name],
     ["Ready", ready && readyText(ready, why)],
     ["Why", why],
+    ["Outdated", status?.conditions?.find(({ type, status: is }) => type === "PodOutdated" && is === "True")?.message],
     ["Mode", spec.operatingMode],
     ["Image", containers.map(({ name, image }) => (containers.length > 1 ? `${name}=${image}` : image)).join(", ")],
     ["Runtime", pod && runtimeOf(pod)],

@@ -32,7 +32,11 @@ const notReady = (reason: string, message: string): object => ({
 });
 
 test("the table of pools says how many members are ready and why not all", () => {
-  const ready = { readyReplicas: 2, conditions: [{ type: "Ready", status: "True", reason: "MembersReady" }] };
+  const ready = {
+    readyReplicas: 2,
+    outdatedReplicas: 1,
+    conditions: [{ type: "Ready", status: "True", reason: "MembersReady" }],
+  };
   const pools = [
     pool("python", "python", { replicas: 2, status: ready }),
     pool("broken", "gone", { status: notReady("TemplateNotFound", "SandboxTemplate \u001b[31m not found") }),
@@ -40,10 +44,10 @@ test("the table of pools says how many members are ready and why not all", () =>
   ];
   const claims = [claim(), claim(), claim({ pool: "new", namespace: "other" })];
   expect(poolTable(pools, claims, { now, namespaces: false })).toBe(
-    `NAME     TEMPLATE   READY   WANTED   CLAIMS   AGE   WHY
-python   python     2       2        2        60s   <none>
-broken   gone       0       1        0        60s   SandboxTemplate ^[[31m not found
-new      python     0       1        0        60s   not observed yet`,
+    `NAME     TEMPLATE   READY   WANTED   OUTDATED   CLAIMS   AGE   WHY
+python   python     2       2        1          2        60s   <none>
+broken   gone       0       1        0          0        60s   SandboxTemplate ^[[31m not found
+new      python     0       1        0          0        60s   not observed yet`,
   );
 });
 

@@ -48,7 +48,7 @@ function missing(error: unknown, name: string, namespace: string): unknown {
   return new CommandError(`pool "${name}" not found in namespace "${namespace}"; ${hint}`, { cause: error });
 }
 
-const columns = ["Name", "Template", "Ready", "Wanted", "Claims", "Age", "Why"];
+const columns = ["Name", "Template", "Ready", "Wanted", "Outdated", "Claims", "Age", "Why"];
 
 export function poolTable(
   pools: readonly SandboxWarmPool[],
@@ -66,6 +66,7 @@ export function poolTable(
         spec.sandboxTemplateRef.name,
         status?.readyReplicas ?? 0,
         spec.replicas ?? 1,
+        status?.outdatedReplicas ?? 0,
         taken.length,
         metadata.creationTimestamp && formatAge(now - Date.parse(metadata.creationTimestamp)),
         ready?.status === "True" ? undefined : ready?.message || ready?.reason || "not observed yet",

@@ -17,6 +17,7 @@ import {
 } from "@agent-sandbox/api";
 import type { Shortfall } from "./depth.ts";
 import { type Failure, type FoundPod, isTerminating } from "./observed.ts";
+import { isOutdated } from "./pod-outdated.ts";
 import { describeFailure, recoveryOf } from "./recovery.ts";
 import type { SuspensionStep } from "./suspension.ts";
 
@@ -46,7 +47,14 @@ export interface Findings {
 export function verdicts(findings: Findings): Verdict[] {
   const generation = findings.sandbox.metadata.generation;
   const observed = generation === undefined ? {} : { observedGeneration: generation };
-  const all = [suspended(findings), finished(findings), podScheduled(findings), restored(findings), ready(findings)];
+  const all = [
+    suspended(findings),
+    finished(findings),
+    podScheduled(findings),
+    restored(findings),
+    podOutdated(findings),
+    ready(findings),
+  ];
   return all.filter((verdict) => verdict !== undefined).map((verdict) => ({ ...verdict, ...observed }));
 }
 
@@ -139,6 +147,15 @@ function podScheduled(findings: Findings): Verdict | undefined {
   const condition = findCondition(found.pod.status?.conditions, "PodScheduled");
   if (condition === undefined) return unknown("Pod has not reported a PodScheduled condition yet");
   return adaptCondition(condition, condition.status === "True" ? "PodScheduled" : "PodSchedulingUnknown");
+}
+
+/** Only while the Pod does not run what the spec says. */
+function podOutdated({ sandbox, sleep, found, isInvalid }: Findings): Verdict | undefined {
+  if (sleep !== undefined || found.type !== "owned" || isTerminating(found.pod) || isInvalid) return undefined;
+  if (!isOutdated(sandbox, found.pod)) return undefined;
+  const command = `agent-sandbox restart ${sandbox.metadata.name}`;
+  const message = `The Pod runs an older spec.podTemplate; "${command}" replaces the Pod and applies the new one`;
+  return verdict("PodOutdated", "True", "PodTemplateChanged", message);
 }
 
 function ready(findings: Findings): Verdict {

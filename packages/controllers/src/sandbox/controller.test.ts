@@ -1,4 +1,4 @@
-import { sandboxes } from "@agent-sandbox/api";
+import { podSpecHashAnnotation, sandboxes } from "@agent-sandbox/api";
 import { afterEach, describe, expect, test } from "vitest";
 import { pods, services } from "../child-caches.ts";
 import {
@@ -132,6 +132,6 @@ describe("the Sandbox controller", () => {
     const trace = { "opentelemetry.io/trace-context": '{"traceparent":"00-1-2-01"}' };
     await world.createRunning({ annotations: trace });
     expect(world.sandbox()?.metadata.annotations).toMatchObject(trace);
-    expect(world.pod()?.metadata?.annotations).toEqual({});
+    expect(Object.keys(world.pod()?.metadata?.annotations ?? {})).toEqual([podSpecHashAnnotation]);
   });
 });

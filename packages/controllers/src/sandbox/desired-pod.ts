@@ -3,10 +3,12 @@ import {
   controllerReference,
   type Pod,
   type PodSpec,
+  podSpecHashAnnotation,
   type Sandbox,
   sandboxes,
 } from "@agent-sandbox/api";
 import { podMetadata } from "./pod-metadata.ts";
+import { specMark } from "./pod-outdated.ts";
 import { type Source, stateAnnotations } from "./pod-source.ts";
 import { restartCountAnnotation } from "./recovery.ts";
 import { injectRuntime } from "./runtime-injection.ts";
@@ -30,6 +32,7 @@ export function desiredPod(
       labels,
       annotations: {
         ...annotations,
+        [podSpecHashAnnotation]: specMark(sandbox),
         ...stateAnnotations(sandbox, source),
         ...(restartCount > 0 && { [restartCountAnnotation]: String(restartCount) }),
       },

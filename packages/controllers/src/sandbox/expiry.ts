@@ -1,4 +1,11 @@
-import { findCondition, parseTime, removeCondition, type Sandbox, setCondition } from "@agent-sandbox/api";
+import {
+  type Condition,
+  findCondition,
+  parseTime,
+  removeCondition,
+  type Sandbox,
+  setCondition,
+} from "@agent-sandbox/api";
 import type { Action } from "./action.ts";
 import type { Verdict } from "./decide.ts";
 import type { Observed } from "./observed.ts";
@@ -42,7 +49,8 @@ export function expire(observed: Observed, now: number): Verdict {
 
 function expiredConditions(sandbox: Sandbox, now: number) {
   const { generation } = sandbox.metadata;
-  const kept = removeCondition(sandbox.status?.conditions, "PodScheduled");
+  const aboutPod = ["PodScheduled", "PodOutdated"];
+  const kept = aboutPod.reduce<Condition[]>(removeCondition, [...(sandbox.status?.conditions ?? [])]);
   const observedGeneration = generation === undefined ? {} : { observedGeneration: generation };
   const condition = {
     type: "Ready",

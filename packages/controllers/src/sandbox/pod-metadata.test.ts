@@ -1,4 +1,4 @@
-import { type Sandbox, sandboxes } from "@agent-sandbox/api";
+import { podSpecHashAnnotation, type Sandbox, sandboxes } from "@agent-sandbox/api";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { pods } from "../child-caches.ts";
 import { hash, hashLabel, namespace, newPod, podTemplate, SandboxWorld } from "./sandbox-world.test.support.ts";
@@ -26,7 +26,11 @@ describe("labels and annotations of the Pod of a Sandbox", () => {
   afterEach(async () => await world[Symbol.asyncDispose]());
 
   const labels = (): Record<string, string> => world.pod()?.metadata?.labels ?? {};
-  const annotations = (): Record<string, string> => world.pod()?.metadata?.annotations ?? {};
+  /** Without the mark of the spec, which no metadata affects. */
+  const annotations = (): Record<string, string> => {
+    const { [podSpecHashAnnotation]: _, ...others } = world.pod()?.metadata?.annotations ?? {};
+    return others;
+  };
   /** The owner must exist, or garbage collection takes the Sandbox. */
   async function createOwned(
     kind: string,

@@ -221,5 +221,5 @@ test("asks the node to keep the root filesystem if configured (RUNTIME-10)", asy
   await using world = new SandboxWorld({ keepRootFilesystem: true });
   const { metadata } = await world.create();
   await world.settle();
-  expect(world.pod()?.metadata?.annotations).toEqual({ "agents.x-k8s.io/keep-rootfs": metadata.uid });
+  expect(world.pod()?.metadata?.annotations).toMatchObject({ "agents.x-k8s.io/keep-rootfs": metadata.uid });
 });

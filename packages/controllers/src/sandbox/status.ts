@@ -50,7 +50,7 @@ export function statusOf(findings: Findings, now: number, clusterDomain: string)
 
 function conditionsOf(findings: Findings, before: readonly Condition[] | undefined, now: number): Condition[] {
   const reported = verdicts(findings);
-  const absent = ["Finished", "PodScheduled", "Restored"].filter(
+  const absent = ["Finished", "PodScheduled", "Restored", "PodOutdated"].filter(
     (type) => !reported.some((verdict) => verdict.type === type),
   );
   const remaining = absent.reduce<Condition[]>(removeCondition, [...(before ?? [])]);

@@ -14,9 +14,12 @@ import {
 } from "@agent-sandbox/api";
 import type { PoolMemory } from "./decide.ts";
 import type { Observed } from "./observe.ts";
+import { outdatedMembers } from "./upkeep.ts";
 
 export function statusOf(observed: Observed, { heldUp }: { heldUp: number }, now: number): SandboxWarmPoolStatus {
-  return withConditions(observed, [templateFound(observed), ready(observed, heldUp)], now);
+  const status = withConditions(observed, [templateFound(observed), ready(observed, heldUp)], now);
+  const outdated = outdatedMembers(observed).length;
+  return outdated === 0 ? status : { ...status, outdatedReplicas: outdated };
 }
 
 /** The status of a pool whose spec cannot be understood. */

@@ -48,6 +48,31 @@ describe("decide(): templates and strategies", () => {
     },
   );
 
+  test("counts the members that were created from an older template, while there are any (POOL-55)", () => {
+    const fresh = memberNamed("d", { template: changed });
+    const count = (pool: typeof recreate, sandboxes: readonly Sandbox[], template = changed) =>
+      judge({ pool, sandboxes, template }).status?.outdatedReplicas;
+    const keeping = poolOf({ replicas: 4 });
+    expect(count(keeping, [...members, fresh])).toBe(3);
+    expect(count(keeping, [fresh])).toBeUndefined();
+    expect(count(poolOf({ replicas: 3 }), members, templateOf())).toBeUndefined();
+    // During a rollout, members that are terminating do not count any more.
+    const ending = members.map((member) => ({
+      ...member,
+      metadata: { ...member.metadata, deletionTimestamp: "2026-03-01T10:00:00Z" },
+    }));
+    expect(count(recreate, members)).toBe(3);
+    expect(count(recreate, [...ending.slice(0, 2), ...members.slice(2), fresh])).toBe(1);
+    expect(count(recreate, [...ending, fresh])).toBeUndefined();
+  });
+
+  test("does not count members that differ in metadata or spelling only (POOL-55)", () => {
+    const podTemplate = { ...templateOf().spec.podTemplate, metadata: { labels: { a: "b" } } };
+    expect(
+      judge({ sandboxes: members, template: templateOf({ podTemplate }) }).status?.outdatedReplicas,
+    ).toBeUndefined();
+  });
+
   const claim = (name: string, storage: string, over: object = {}) => ({
     metadata: { name, ...over },
     spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage } } },

@@ -3,9 +3,14 @@ import { isReady } from "./members.ts";
 import type { Observed } from "./observe.ts";
 import { isStale, templateRefHashOf } from "./staleness.ts";
 
-/** Members of a pool with strategy Recreate that the template of today would not create. */
-export function staleMembers({ pool, blueprint, members, snapshotUid }: Observed): readonly Sandbox[] {
-  if (blueprint === undefined || pool.spec.updateStrategy?.type !== "Recreate") return [];
+/** The outdated members of a pool with strategy Recreate. */
+export function staleMembers(observed: Observed): readonly Sandbox[] {
+  return observed.pool.spec.updateStrategy?.type === "Recreate" ? outdatedMembers(observed) : [];
+}
+
+/** Members that the template of today would not create. They are not listed if all have the template's hash. */
+export function outdatedMembers({ blueprint, members, snapshotUid }: Observed): readonly Sandbox[] {
+  if (blueprint === undefined) return [];
   const isUniform = members.madeFrom(templateRefHashOf(blueprint), blueprint.hash) === members.active;
   if (isUniform && snapshotUid === undefined) return [];
   return members.listActive().filter((member) => isStale(member, blueprint, snapshotUid));
