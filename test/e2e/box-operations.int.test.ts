@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -8,6 +9,7 @@ import { file } from "../../packages/node/src/testing/test-image.ts";
 import { startRegistry } from "../../packages/node/src/testing/test-registry.ts";
 import { freePort } from "../free-port.ts";
 import { Box, buildCommandLine, execute, whyNoBox } from "./box.ts";
+import { loseAllButTheDisk } from "./like-a-reboot.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
@@ -159,6 +161,48 @@ describe.skipIf(reason !== undefined)("a box in operation", () => {
       /the host of the registry "nohost.invalid" is unknown|no route/,
     );
     rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("the systemd unit is valid, and its command runs the box", async () => {
+    await box.run("down");
+    const { stdout: unit } = await box.run("service", "print");
+    const folder = mkdtempSync(join(tmpdir(), "agent-sandbox-unit-"));
+    const path = join(folder, "agent-sandbox.service");
+    writeFileSync(path, unit);
+    const verified = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" });
+    if (verified.error === undefined) expect(verified).toMatchObject({ status: 0, stderr: "" });
+    else console.warn("not verified: this machine has no systemd-analyze");
+    rmSync(folder, { recursive: true });
+    const [command = "", ...words] = (/^ExecStart=(.*)$/m.exec(unit)?.[1] ?? "").split(" ");
+    const service = spawn(command, words, { stdio: "ignore" });
+    const ended = once(service, "exit");
+    await expect.poll(() => box.run("status").then(({ code }) => code), polling).toBe(0);
+    expect(await box.run("up", "--foreground")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("is already running"),
+    });
+    expect(await box.run("down")).toMatchObject({ code: 0 });
+    // systemd restarts a service that fails, and not one that was stopped.
+    expect(await ended).toEqual([0, null]);
+    expect(await box.run("up")).toMatchObject({ code: 0 });
+  });
+
+  test("after a reboot, sandboxes run again with their files and addresses, and suspended ones stay so", async () => {
+    const addressOf = async (name: string): Promise<string> =>
+      (await box.run("exec", name, "--", "hostname", "-I")).stdout.trim();
+    await Promise.all(["awake", "asleep"].map((name) => box.run("create", name, "--timeout", "60s")));
+    expect(await box.run("exec", "awake", "--", "sh", "-c", "echo kept > /root/note")).toMatchObject({ code: 0 });
+    expect(await box.run("suspend", "asleep")).toMatchObject({ code: 0 });
+    const address = await addressOf("awake");
+    await box.run("down");
+    await loseAllButTheDisk(box.dataDir);
+    expect(await box.run("up")).toMatchObject({ code: 0 });
+    await expect
+      .poll(() => box.run("exec", "awake", "--", "cat", "/root/note"), { timeout: 60_000, interval: 1000 })
+      .toMatchObject({ code: 0, stdout: "kept\n" });
+    expect(await addressOf("awake")).toBe(address);
+    expect((await box.run("get", "sandbox/asleep", "-o", "json")).stdout).toContain('"operatingMode": "Suspended"');
+    expect(await box.run("delete", "sandboxes", "--all")).toMatchObject({ code: 0 });
   });
 
   test("down --purge lists what it deletes and asks on a terminal; anything but yes changes nothing", async () => {

@@ -148,6 +148,13 @@ const routerRules: readonly PolicyRule[] = [
   on(["create"], ["authorization.k8s.io"], "subjectaccessreviews"),
 ];
 
+/** What the members of the box's group may read outside their namespaces: which namespaces, runtimes and storage classes exist. */
+const groupRules: readonly PolicyRule[] = [
+  on(read, [""], "namespaces"),
+  on(read, ["node.k8s.io"], "runtimeclasses"),
+  on(read, ["storage.k8s.io"], "storageclasses"),
+];
+
 /** gVisor reads the memory in an archive, so importing one is not part of `edit` or `admin`. */
 const importerRules: readonly PolicyRule[] = [
   on(["create"], snapshotGroups, "sandboxsnapshots"),
@@ -201,6 +208,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
   // Manifests for clusters contain roles of these names without the prefix, which must not replace the box's own.
   { name: "system:agent-sandbox-controller", rules: controllerRules },
   { name: "system:agent-sandbox-router", rules: routerRules },
+  { name: "system:agent-sandbox-group", rules: groupRules },
   { name: "agent-sandbox-snapshot-importer", rules: importerRules },
   { name: "admin", aggregates: true, rules: [] },
   { name: "edit", aggregates: true, partOf: "admin", rules: [] },
@@ -227,5 +235,9 @@ export const bootstrapBindings: readonly BootstrapBinding[] = [
   {
     role: "system:agent-sandbox-router",
     accounts: [{ namespace: "agent-sandbox-system", name: "agent-sandbox-router" }],
+  },
+  {
+    role: "system:agent-sandbox-group",
+    accounts: [{ namespace: "agent-sandbox-system", name: "agent-sandbox-group" }],
   },
 ];

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
@@ -19,6 +19,8 @@ export function lockFolder(folder: string): FolderLock {
     database.close();
     throw new Error(`Cannot open data folder "${folder}": it is in use by ${holder(pidFile)}`, { cause: error });
   }
+  // The folder can be open to a group, whose members could otherwise hold the lock.
+  chmodSync(join(folder, "lock"), 0o600);
   writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
   return {
     release() {

@@ -4,6 +4,8 @@ import { join, resolve } from "node:path";
 export interface BoxPaths {
   readonly dataDir: string;
   readonly kubeconfig: string;
+  /** For the members of the group in the box's settings; absent without such a group. */
+  readonly groupKubeconfig: string;
   readonly log: string;
   /** The key with which the router signs tokens and browser sessions. */
   readonly routerKey: string;
@@ -16,6 +18,7 @@ export function boxPaths(dataDir: string): BoxPaths {
   return {
     dataDir: root,
     kubeconfig: join(root, "kubeconfig"),
+    groupKubeconfig: join(root, "group.kubeconfig"),
     log: join(root, "box.log"),
     routerKey: join(root, "router.key"),
     record: join(root, "box.json"),

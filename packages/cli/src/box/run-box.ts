@@ -28,6 +28,8 @@ import { readApiSettings } from "./api-settings.ts";
 import type { StartReport } from "./background.ts";
 import { keepBounded } from "./bounded-log.ts";
 import type { BoxPaths } from "./box-paths.ts";
+import { closeToGroups, openToGroup } from "./group-access.ts";
+import type { MachineGroup } from "./machine-group.ts";
 import { forgetRunningBox, recordRunningBox } from "./running-box.ts";
 import { sandboxdPath } from "./sandboxd-path.ts";
 import { explainFailedStart } from "./start-failure.ts";
@@ -39,7 +41,8 @@ export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void
   using _bound = inBackground() ? keepBounded(paths.log) : undefined;
   try {
     await using box = await startBox(paths, options, log);
-    recordRunningBox(paths, { ...box, node: options.node, ...(inBackground() && { words: process.argv.slice(2) }) });
+    const words = inBackground() ? { words: process.argv.slice(2) } : {};
+    recordRunningBox(paths, { ...box, node: options.node, gid: options.group?.gid, ...words });
     log.info({ url: box.url, routerUrl: box.routerUrl, dataDir: paths.dataDir }, "box started");
     report({ ready: true, warnings: box.warnings });
     log.info({ signal: await stopped }, "box stopping");
@@ -65,6 +68,8 @@ export interface BoxOptions {
   readonly node: NodeSettings;
   /** File of the audit log. Default: no audit log. */
   readonly auditLog?: string | undefined;
+  /** The group whose members may use the box. Default: none, so that only root may. */
+  readonly group?: MachineGroup | undefined;
   /** Origins whose pages may use the API server and the router. Default: none. */
   readonly allowedOrigins?: readonly string[] | undefined;
 }
@@ -92,7 +97,7 @@ const stopLimitMs = 10_000;
 async function startComponents(
   starting: AsyncDisposableStack,
   paths: BoxPaths,
-  { addresses, node: settings, auditLog, allowedOrigins = [] }: BoxOptions,
+  { addresses, node: settings, auditLog, allowedOrigins = [], group }: BoxOptions,
   log: Logger,
 ): Promise<Box> {
   const nodeName = hostname().toLowerCase();
@@ -141,6 +146,9 @@ async function startComponents(
   const auth = { keyFiles: [routerKey(paths)] };
   const client = clientAs(server, accountIdentity(routerAccount));
   const router = starting.use(await startRouter({ client, listen: addresses.router, allowedOrigins, auth, log }));
+  const access = { paths, transport: server.transport, listening, log };
+  if (group === undefined) await closeToGroups(access);
+  else starting.use(await openToGroup(group, access));
   await Promise.all([node.ready, controllers.ready, router.ready]);
   started.resolve(router);
   const dispose = disposeOf(starting.move());

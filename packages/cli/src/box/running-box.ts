@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { NodeSettings } from "@agent-sandbox/node";
 import { CommandError } from "../command-error.ts";
 import type { BoxPaths } from "./box-paths.ts";
@@ -18,8 +18,13 @@ export interface RunningBox {
   readonly build?: string;
 }
 
-export function recordRunningBox(paths: BoxPaths, box: Pick<RunningBox, "url" | "routerUrl" | "words" | "node">): void {
-  const { url, routerUrl, words, node } = box;
+export interface StartedBoxFacts extends Pick<RunningBox, "url" | "routerUrl" | "words" | "node"> {
+  /** The group that may read the record. */
+  readonly gid?: number | undefined;
+}
+
+export function recordRunningBox(paths: BoxPaths, box: StartedBoxFacts): void {
+  const { url, routerUrl, words, node, gid } = box;
   const record: RunningBox = {
     pid: process.pid,
     processStart: processStartOf(process.pid) ?? "",
@@ -32,6 +37,10 @@ export function recordRunningBox(paths: BoxPaths, box: Pick<RunningBox, "url" | 
   };
   const temporary = `${paths.record}.${process.pid}`;
   writeFileSync(temporary, JSON.stringify(record), { mode: 0o600 });
+  if (gid !== undefined) {
+    chownSync(temporary, 0, gid);
+    chmodSync(temporary, 0o640);
+  }
   renameSync(temporary, paths.record);
 }
 
@@ -58,7 +67,7 @@ export function findRunningBox(paths: BoxPaths): RunningBox | undefined {
 
 export function whyHidden(error: unknown, { dataDir }: BoxPaths): CommandError | undefined {
   if ((error as NodeJS.ErrnoException).code !== "EACCES") return undefined;
-  const advice = "run it with sudo, or name a --kubeconfig";
+  const advice = "run it with sudo, name a --kubeconfig, or become a member of the box's group";
   return new CommandError(`Cannot look for a box in "${dataDir}": permission denied; ${advice}`);
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import {
   type Client,
@@ -36,7 +37,7 @@ export async function connect(options: GlobalOptions): Promise<Connection> {
   const { context } = options;
   const isKubectls = context !== undefined && options.dataDir === undefined;
   const box = options.kubeconfig === undefined && !isKubectls ? runningBox(paths, options) : undefined;
-  const path = options.kubeconfig ?? (box && paths.kubeconfig);
+  const path = options.kubeconfig ?? (box && kubeconfigOf(paths));
   if (path === undefined && !isKubectls && (options.dataDir !== undefined || !process.env["KUBECONFIG"])) {
     throw new CommandError(
       `no box is running in ${paths.dataDir}: start one with "agent-sandbox up", or pass --kubeconfig`,
@@ -61,6 +62,11 @@ export async function connect(options: GlobalOptions): Promise<Connection> {
 function trustOnly({ tls }: ClusterAccess): void {
   const builtIn = () => [...getCACertificates("bundled"), ...getCACertificates("extra")];
   setDefaultCACertificates(tls.ca === undefined ? builtIn() : [tls.ca]);
+}
+
+/** Root's kubeconfig, or that of the box's group for its members. */
+export function kubeconfigOf({ kubeconfig, groupKubeconfig }: BoxPaths): string {
+  return process.getuid?.() !== 0 && existsSync(groupKubeconfig) ? groupKubeconfig : kubeconfig;
 }
 
 /** Ignores a box of another user if KUBECONFIG names a server. */

@@ -3,8 +3,9 @@ import { makeFolder, readSettings } from "@agent-sandbox/node";
 import { readApiSettings } from "../box/api-settings.ts";
 import { findLastingBox, type StartedBox, startInBackground } from "../box/background.ts";
 import { type BoxPaths, boxPaths, dataDirFrom, defaultListen, defaultRouterListen } from "../box/box-paths.ts";
-import { checkOrigins, parseListen, readBoxSettings } from "../box/box-settings.ts";
+import { checkGroup, checkOrigins, parseListen, readBoxSettings } from "../box/box-settings.ts";
 import { checkPorts } from "../box/check-ports.ts";
+import { findMachineGroup } from "../box/machine-group.ts";
 import { type NodeFlags, settingsOf, wordsOf } from "../box/node-flags.ts";
 import type { BoxOptions } from "../box/run-box.ts";
 import { programBuild, type RunningBox } from "../box/running-box.ts";
@@ -18,6 +19,7 @@ export interface UpOptions extends GlobalOptions, NodeFlags {
   readonly routerListen?: string;
   readonly auditLog?: string;
   readonly allowOrigin?: readonly string[];
+  readonly group?: string;
 }
 
 export async function up(options: UpOptions): Promise<void> {
@@ -27,6 +29,10 @@ export async function up(options: UpOptions): Promise<void> {
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
   const wanted = await readWanted(options, paths);
   const running = await findLastingBox(paths);
+  if (running !== undefined && options.foreground === true) {
+    // A service manager must see that the box which runs is not its own.
+    throw new CommandError(`the box is already running (process ${running.pid}); stop it with "agent-sandbox down"`);
+  }
   if (running !== undefined) {
     console.log(`The box is already running (process ${running.pid}) at ${running.url}`);
     for (const difference of differencesOf(running, { words: wanted.words, build: programBuild() }))
@@ -53,6 +59,7 @@ async function readWanted(options: UpOptions, { dataDir }: BoxPaths): Promise<Wa
   const listen = options.listen ?? file.listen ?? defaultListen;
   const routerListen = options.routerListen ?? file.routerListen ?? defaultRouterListen;
   const allowedOrigins = checkOrigins(options.allowOrigin ?? file.allowOrigins ?? []);
+  const group = options.group ?? file.group;
   // The background process has another working folder.
   const auditLog = options.auditLog === undefined ? undefined : resolve(options.auditLog);
   return {
@@ -60,10 +67,12 @@ async function readWanted(options: UpOptions, { dataDir }: BoxPaths): Promise<Wa
     node: settingsOf(options),
     auditLog,
     allowedOrigins,
+    group: group === undefined ? undefined : findMachineGroup(checkGroup(group)),
     words: [
       ...["--data-dir", dataDir, "up", "--foreground", "--listen", listen, "--router-listen", routerListen],
       ...(auditLog === undefined ? [] : ["--audit-log", auditLog]),
       ...allowedOrigins.flatMap((origin) => ["--allow-origin", origin]),
+      ...(group === undefined ? [] : ["--group", group]),
       ...wordsOf(options),
     ],
   };

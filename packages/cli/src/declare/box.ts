@@ -21,6 +21,7 @@ export function declareBox(program: Command): void {
       "let web pages of this origin, such as https://app.example, use the API server and the router; can be repeated",
       appended,
     )
+    .option("--group <name>", "let the members of this group of the machine use the box, in the namespace default")
     .option("--allow-privileged", "allow privileged containers; they have nearly the rights of root on this machine")
     .option("--allow-host-path <folder>", "allow hostPath volumes below this folder; can be repeated", appended)
     .option(
@@ -62,4 +63,33 @@ export function declareBox(program: Command): void {
   withServer(program.command("status"))
     .description("Show whether the box is running, its addresses and its sandboxes")
     .action(async (_options, command) => (await import("../commands/status.ts")).status(command.optsWithGlobals()));
+
+  declareService(program);
+}
+
+function declareService(program: Command): void {
+  const service = program
+    .command("service")
+    .description("Run the box as a service of systemd, which starts it after every boot")
+    .addHelpText(
+      "after",
+      "\nThe service takes its settings from config.json in the data folder: see docs/operations.md.",
+    );
+
+  withFolder(service.command("install"))
+    .description("Install the service, and start it now and after every boot")
+    .action(async (_options, command) =>
+      (await import("../commands/service.ts")).installService(command.optsWithGlobals()),
+    );
+
+  service
+    .command("uninstall")
+    .description("Stop the service and remove it. Sandboxes keep running")
+    .action(async () => (await import("../commands/service.ts")).uninstallService());
+
+  withFolder(service.command("print"))
+    .description("Print the systemd unit")
+    .action(async (_options, command) =>
+      (await import("../commands/service.ts")).printService(command.optsWithGlobals()),
+    );
 }
