@@ -157,6 +157,18 @@ describe.skipIf(reason !== undefined)("commands for templates, pools, ports and 
     expect((await visit(page.replace("8000-web", "9000-web"), { cookie })).status).toBe(401);
   });
 
+  test("get -o wide shows runtime, depth and the reason why a sandbox is not ready", async () => {
+    const broken = { containers: [{ name: "main", image: "none.invalid/none:1", imagePullPolicy: "Never" }] };
+    const manifest = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", metadata: { name: "broken" } };
+    await box.runWith(JSON.stringify({ ...manifest, spec: { podTemplate: { spec: broken } } }), "apply", "-f", "-");
+    const wide = async (): Promise<string> => (await box.run("get", "sandboxes", "-o", "wide")).stdout;
+    await expect.poll(wide, { timeout: 20_000 }).toMatch(/\nbroken .* <default> .*none\.invalid/);
+    expect(await wide()).toMatch(
+      /^NAME .* RUNTIME +DEPTH +WHY\n(.*\n)*web .* runc \(shared kernel\) +<default> +<none>\n/,
+    );
+    await box.run("delete", "sandbox/broken");
+  });
+
   test("open starts the browser if there is a display", async () => {
     const folder = mkdtempSync(join(box.dataDir, "bin-"));
     writeFileSync(join(folder, "xdg-open"), '#!/bin/sh\necho "$1" > "$(dirname "$0")/opened"\n', { mode: 0o755 });

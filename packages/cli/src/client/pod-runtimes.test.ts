@@ -1,8 +1,7 @@
 import type { Pod } from "@agent-sandbox/api";
 import type { Transport } from "@agent-sandbox/kube";
 import { expect, test } from "vitest";
-import { readKernels, runtimeOf, withRuntimes } from "./pod-runtimes.ts";
-import { formatTable } from "./table.ts";
+import { readKernels, runtimeOf } from "./pod-runtimes.ts";
 
 const podOf = (name: string, containerID: string, runtimeClassName?: string, running = true): Pod =>
   ({
@@ -24,29 +23,6 @@ test.for<[string, Pod, string | undefined]>([
   ["what a cluster runs without a class", podOf("a", "containerd://x"), "containerd"],
 ])("a Pod runs with %s", ([, pod, expected]) => {
   expect(runtimeOf(pod)).toBe(expected);
-});
-
-test("a wide table marks sandboxes that share the machine's kernel", () => {
-  const row = (name: string, annotations = {}) => ({
-    cells: [name],
-    object: { metadata: { namespace: "n", name, annotations } },
-  });
-  const rows = [row("safe"), row("old"), row("asleep"), row("taken", { "agents.x-k8s.io/pod-name": "pool-1" })];
-  const pods = [podOf("safe", "gvisor://1"), podOf("old", "debian-runc://2"), podOf("pool-1", "runc://3")];
-  const kernels = new Map([
-    ["gvisor", "own"],
-    ["debian-runc", "shared"],
-    ["runc", "shared"],
-  ]);
-  const table = withRuntimes({ columnDefinitions: [{ name: "Name" }], rows }, pods, kernels);
-  expect(formatTable(table, { wide: true }).split("\n")).toEqual([
-    "NAME     RUNTIME",
-    "safe     gvisor",
-    "old      debian-runc (shared kernel)",
-    "asleep   <none>",
-    "taken    runc (shared kernel)",
-  ]);
-  expect(formatTable(table).split("\n")[0]).toBe("NAME");
 });
 
 test("reads from the RuntimeClasses which share the kernel, or assumes the usual names if that is forbidden", async () => {

@@ -1,7 +1,6 @@
-import { type Pod, podNameAnnotation } from "@agent-sandbox/api";
+import type { Pod } from "@agent-sandbox/api";
 import type { Transport } from "@agent-sandbox/kube/requests";
-import { fetchJson, type ServedResource } from "./discovery.ts";
-import type { Table } from "./table.ts";
+import { fetchJson } from "./discovery.ts";
 
 /** The value of `kernelAnnotation` by runtime name. */
 export type Kernels = ReadonlyMap<string, string>;
@@ -53,24 +52,4 @@ export async function readPods(
   const path = namespace === undefined ? "/api/v1/pods" : `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
   const list = await fetchJson(transport, path).catch(() => undefined);
   return (list as { readonly items: readonly Pod[] } | undefined)?.items;
-}
-
-/** Whether objects of this resource run in a Pod. */
-export function hasRuntime({ apiVersion, plural }: Pick<ServedResource, "apiVersion" | "plural">): boolean {
-  return plural === "pods" ? apiVersion === "v1" : plural === "sandboxes" && apiVersion.startsWith("agents.x-k8s.io/");
-}
-
-/** Adds the column RUNTIME, shown in wide output, to a table of Pods or Sandboxes. */
-export function withRuntimes(table: Table, pods: readonly Pod[], kernels: Kernels): Table {
-  const byName = new Map(pods.map((pod) => [`${pod.metadata?.namespace}/${pod.metadata?.name}`, pod]));
-  const cellOf = ({ object }: Table["rows"][number]): string | undefined => {
-    const { namespace, name, annotations } = object?.metadata ?? {};
-    const pod = byName.get(`${namespace}/${annotations?.[podNameAnnotation] || name}`);
-    const runtime = pod === undefined ? undefined : runtimeOf(pod);
-    return runtime === undefined ? undefined : describeRuntime(runtime, kernels);
-  };
-  return {
-    columnDefinitions: [...table.columnDefinitions, { name: "Runtime", priority: 1 }],
-    rows: (table.rows ?? []).map((row) => ({ ...row, cells: [...row.cells, cellOf(row)] })),
-  };
 }

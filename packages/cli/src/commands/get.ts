@@ -1,8 +1,9 @@
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { displayName, fetchJson, refused, type ServedResource } from "../client/discovery.ts";
 import { withResources } from "../client/known-resources.ts";
-import { hasRuntime, readKernels, readPods, withRuntimes } from "../client/pod-runtimes.ts";
+import { readKernels, readPods } from "../client/pod-runtimes.ts";
 import { formatTable, GrowingTable, type Table } from "../client/table.ts";
+import { hasRuntime, isSandboxes, widen } from "../client/wide-columns.ts";
 import { CommandError } from "../command-error.ts";
 
 export interface GetOptions extends GlobalOptions {
@@ -93,7 +94,7 @@ async function watchTable(
   }
 }
 
-/** Adds the runtime of each Pod or Sandbox if the user is allowed to list Pods. */
+/** Adds the columns of wide output that need other objects. */
 async function widened(
   tables: readonly Table[],
   resource: ServedResource,
@@ -105,7 +106,7 @@ async function widened(
     readPods(transport, allNamespaces ? undefined : namespace),
     readKernels(transport),
   ]);
-  return pods === undefined ? tables : tables.map((table) => withRuntimes(table, pods, kernels));
+  return tables.map((table) => widen(table, resource, { pods, kernels }));
 }
 
 /** Parses `pods`, `pods a b`, `pod/a` or `pods,services`. Names are only allowed with a single type. */
@@ -129,8 +130,13 @@ function pathsOf(
   const scoped = resource.namespaced && options.allNamespaces !== true;
   const namespace = scoped ? `/namespaces/${encodeURIComponent(options.namespace)}` : "";
   const collection = `${api}${namespace}/${resource.plural}`;
-  if (names.length > 0) return names.map((name) => `${collection}/${encodeURIComponent(name)}`);
-  return [options.selector ? `${collection}?labelSelector=${encodeURIComponent(options.selector)}` : collection];
+  const query = [
+    ...(options.selector && names.length === 0 ? [`labelSelector=${encodeURIComponent(options.selector)}`] : []),
+    // The columns of wide output are made from the whole objects.
+    ...(options.output === "wide" && options.watch !== true && isSandboxes(resource) ? ["includeObject=Object"] : []),
+  ].join("&");
+  const paths = names.length === 0 ? [collection] : names.map((name) => `${collection}/${encodeURIComponent(name)}`);
+  return query === "" ? paths : paths.map((path) => `${path}?${query}`);
 }
 
 function printTables(tables: readonly Table[], options: { wide: boolean; namespaces: boolean }): void {

@@ -14,7 +14,7 @@ export function declareObjects(program: Command): void {
     .argument("<type>", "resource types, separated by commas (sandboxes,pods), or type/name")
     .argument("[names...]")
     .option("-A, --all-namespaces", "list objects in all namespaces")
-    .option("-o, --output <format>", "output format: json, yaml, name or wide")
+    .option("-o, --output <format>", "output format: json, yaml, name or wide (sandboxes: RUNTIME, DEPTH and WHY)")
     .option("-l, --selector <labels>", "label selector, as in app=web")
     .option("-w, --watch", "show a row for each change until interrupted")
     .action(async (type, names, _options, command) =>
