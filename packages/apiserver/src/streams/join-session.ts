@@ -26,10 +26,12 @@ export async function joinSession(
   });
   feed(client.stdin, session.stdin);
   await Promise.all([carry(session.stdout, client.stdout), carry(session.stderr, client.stderr)]);
-  const status = await session.exit.then(statusOf, (error: unknown) => lostStatus(String(error)));
+  const status = await session.exit.then(statusOf, (error: unknown) => lostStatus(textOf(error)));
   isOver = true;
   await client.finish(status);
 }
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function feed(from: Readable | undefined, to: Writable): void {
   // A command may end without reading its input. Its exit code reports the result.

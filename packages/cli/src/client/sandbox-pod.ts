@@ -10,6 +10,8 @@ export interface PodOptions {
 
 export interface SandboxPod {
   readonly name: string;
+  /** The name of the Sandbox. Default: that of the Pod. */
+  readonly sandbox?: string | undefined;
   /** While the Sandbox is asleep the Pod does not exist. */
   readonly isAsleep: boolean;
 }
@@ -20,7 +22,7 @@ export async function podOf(connection: Connection, name: string, options: PodOp
   const asleep = whyAsleep(found);
   const isWoken = options.wakes === true && wakeBy(found) !== undefined;
   if (asleep !== undefined && !isWoken) throw new CommandError(`sandbox "${name}" is suspended: ${asleep}`);
-  return { name: trackedPodName(found), isAsleep: asleep !== undefined };
+  return { name: trackedPodName(found), sandbox: found.metadata.name, isAsleep: asleep !== undefined };
 }
 
 /**

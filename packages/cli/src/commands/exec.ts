@@ -1,9 +1,11 @@
+import type { Readable } from "node:stream";
 import { isatty } from "node:tty";
 import type { WebSocket } from "ws";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { runExec, sendResize } from "../client/exec-channel.ts";
 import { openExec } from "../client/open-exec.ts";
 import { podOf, type SandboxPod } from "../client/sandbox-pod.ts";
+import { endedCode, Session } from "../client/session-end.ts";
 
 export interface ExecOptions extends GlobalOptions {
   readonly stdin?: boolean;
@@ -17,7 +19,10 @@ export async function exec(sandbox: string, words: readonly string[], options: E
   process.exitCode = await runInPod(connection, pod, words, options);
 }
 
-/** Runs a command with the streams of this program. Returns its exit code. */
+/**
+ * Runs a command with the streams of this program. Returns its exit code. If the sandbox ended the command, says so on stderr and
+ * returns 137.
+ */
 export async function runInPod(
   connection: Connection,
   pod: SandboxPod,
@@ -28,8 +33,25 @@ export async function runInPod(
   if (options.tty === true && !tty) console.error("Unable to use a TTY - input is not a terminal");
   const { stdin: isOpen = false, container } = options;
   const socket = await openExec(connection, pod, { words, stdin: isOpen, tty, container });
+  using session = new Session(connection, pod);
+  let code: number;
+  try {
+    code = await runAttached(socket, isOpen ? process.stdin : undefined, tty);
+  } catch (error) {
+    // A lost connection, or a server that ended the session.
+    const why = await session.why(" while the command ran");
+    if (why === undefined) throw error;
+    console.error(why);
+    return endedCode;
+  }
+  const why = await session.whyKilled(code);
+  if (why !== undefined) console.error(why);
+  return code;
+}
+
+/** The terminal is restored when this returns, so that messages can be printed. */
+async function runAttached(socket: WebSocket, stdin: Readable | undefined, tty: boolean): Promise<number> {
   using _terminal = tty ? rawTerminal(socket) : undefined;
-  const stdin = isOpen ? process.stdin : undefined;
   return runExec(socket, { stdin, stdout: process.stdout, stderr: process.stderr });
 }
 

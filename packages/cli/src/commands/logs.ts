@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { connect, type GlobalOptions } from "../client/connect.ts";
 import { refusalOf, requestOptions } from "../client/raw-request.ts";
 import { podOf, podPath, sessionError } from "../client/sandbox-pod.ts";
+import { Session } from "../client/session-end.ts";
 import { parseDuration } from "../client/wait-condition.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -26,7 +27,10 @@ export async function logs(sandbox: string, options: LogsOptions): Promise<void>
   const sent = url.startsWith("https:") ? getHttps(url, request) : getHttp(url, request);
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   if (response.statusCode !== 200) throw sessionError(new CommandError(await refusalOf(response)), pod);
+  using session = new Session(connection, pod);
   await pipeline(response, process.stdout, { end: false });
+  const why = options.follow === true ? await session.why("") : undefined;
+  if (why !== undefined) console.error(why);
 }
 
 export function logQuery(options: LogsOptions): URLSearchParams {
