@@ -1,5 +1,5 @@
 import { chmodSync, writeFileSync } from "node:fs";
-import type { Container, Pod } from "@agent-sandbox/api";
+import { type Container, type Pod, runtimeTokenVolume } from "@agent-sandbox/api";
 import { NodeError } from "../errors.ts";
 import type { Image } from "../image/image-store.ts";
 import { imageFor, writableLayer } from "../image/rootfs.ts";
@@ -12,6 +12,7 @@ import { identityMounts } from "../state/identity.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import type { OpenUsers } from "../users/pod-users.ts";
 import { apiAccessVolume, hasApiAccess, withApiAccess } from "../volume/api-access.ts";
+import { ownRuntimeToken } from "../volume/runtime-token.ts";
 import { volumeMounts } from "../volume/volume-mounts.ts";
 import { keptForOf } from "./controlling-sandbox.ts";
 import {
@@ -198,6 +199,7 @@ async function contentOf(
   });
   const mounted = volumes[apiAccessVolume] === undefined ? container : withApiAccess(container);
   const user = userOf(pod, container, image.config.user, await readAccounts(paths.rootfs));
+  await ownRuntimeToken(pod, container, volumes[runtimeTokenVolume]?.path, user.uid);
   const { netnsPath } = podPaths(machine.layout, record.uid);
   const namespaces = await namespacesFor(pod, record, member, netnsPath);
   return {
