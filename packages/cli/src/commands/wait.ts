@@ -1,6 +1,6 @@
 import { type Change, followResource, type KubeError, type KubeObject } from "@agent-sandbox/kube/requests";
-import { connect, type GlobalOptions } from "../client/connect.ts";
-import { discover, displayName, resolveResource } from "../client/discovery.ts";
+import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
+import { discover, displayName, resolveResource, type ServedResource } from "../client/discovery.ts";
 import { explainedBy, podTrouble } from "../client/pod-trouble.ts";
 import {
   meets,
@@ -16,18 +16,38 @@ export interface WaitOptions extends GlobalOptions {
   readonly timeout: string;
 }
 
-export async function wait(target: string, options: WaitOptions): Promise<void> {
+/** Waits for one object after the other; the timeout is that of all. */
+export async function wait(targets: readonly string[], options: WaitOptions): Promise<void> {
   const wanted = parseWaitedCondition(options.for);
   const timeoutMs = parseDuration(options.timeout);
-  const [type = "", name] = target.split("/");
-  if (!name) throw new CommandError(`Cannot wait for "${target}": write type/name, as in sandbox/my-sandbox`);
+  const names = targets.map((target) => {
+    const [type = "", name] = target.split("/");
+    if (!name) throw new CommandError(`Cannot wait for "${target}": write type/name, as in sandbox/my-sandbox`);
+    return { type, name };
+  });
   await using connection = await connect(options);
-  const resource = resolveResource(type, await discover(connection.transport));
+  const types = await discover(connection.transport);
+  const waited = names.map(({ type, name }) => ({ resource: resolveResource(type, types), name }));
+  const signal = AbortSignal.timeout(timeoutMs);
+  for (const { resource, name } of waited) await waitForOne(connection, resource, { name, wanted, signal });
+}
+
+interface Wait {
+  readonly name: string;
+  readonly wanted: WaitedCondition | "delete";
+  readonly signal: AbortSignal;
+}
+
+async function waitForOne(
+  connection: Connection,
+  resource: ServedResource,
+  { name, wanted, signal }: Wait,
+): Promise<void> {
   const shown = displayName(resource, name);
   let last = "the server has not answered";
   const feed = followResource(connection.client, resource, {
     ...(resource.namespaced && { namespace: connection.namespace }),
-    signal: AbortSignal.timeout(timeoutMs),
+    signal,
     fieldSelector: `metadata.name=${name}`,
     initial: "list",
     onTrouble: ({ error }) => {

@@ -36,12 +36,12 @@ export function declareObjects(program: Command): void {
     );
 
   withServer(program.command("wait"))
-    .description("Wait until an object has a condition or is deleted")
-    .argument("<type/name>")
+    .description("Wait until objects have a condition or are deleted")
+    .argument("<type/name...>")
     .requiredOption("--for <what>", "condition=Type, condition=Type=Status, or delete")
-    .option("--timeout <duration>", "how long to wait, as in 30s or 5m", "30s")
-    .action(async (target, _options, command) =>
-      (await import("../commands/wait.ts")).wait(target, command.optsWithGlobals()),
+    .option("--timeout <duration>", "how long to wait for all of them, as in 30s or 5m", "30s")
+    .action(async (targets, _options, command) =>
+      (await import("../commands/wait.ts")).wait(targets, command.optsWithGlobals()),
     );
 }
 
