@@ -143,8 +143,8 @@ test-state-long: setup-test ## 50 connections over 100 sleeps, 50 kills with 20 
 test-sdk-long: setup-test ## 2,000 commands with each SDK while the box is killed 20 times (needs root)
 	@SDK_COMMANDS=2000 SDK_KILLS=20 vitest run --project sdk faults
 
-.PHONY: bench bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk
-bench: bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk ## Run all benchmarks and rewrite bench/RESULTS.md
+.PHONY: bench bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli
+bench: bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli ## Run all benchmarks and rewrite bench/RESULTS.md
 	@$(NODE) bench/results.ts
 bench-kube: setup-test ## The informer compared with a plain HTTP loop
 	@$(NODE) bench/kube/main.ts
@@ -160,6 +160,8 @@ bench-state: setup-test ## Saved and restored memory compared with gVisor alone 
 	@$(NODE) bench/state/main.ts
 bench-sdk: setup-test gvisor ## The SDKs compared with the reference's, with local processes and with plain HTTP (needs root)
 	@$(NODE) bench/sdk/main.ts
+bench-cli: setup-test gvisor ## Commands of the CLI compared with kubectl and with runc and gVisor alone (needs root)
+	@$(NODE) bench/cli/main.ts
 
 .PHONY: deploy
 deploy: manifests ## Apply the CRDs to kubectl's current cluster

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Pod, sandboxes, trackedPodName } from "@agent-sandbox/api";
-import { isReason, type Resource } from "@agent-sandbox/kube/requests";
+import { isReason } from "@agent-sandbox/kube/requests";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { displayName } from "../client/discovery.ts";
 import { findSandbox } from "../client/find-sandbox.ts";
 import { troubleOf } from "../client/pod-trouble.ts";
 import { Progress } from "../client/progress.ts";
 import { whyAsleep } from "../client/sandbox-pod.ts";
+import { pods } from "../client/until-running.ts";
 import { parseDuration } from "../client/wait-condition.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -14,12 +15,6 @@ export interface RestartOptions extends GlobalOptions {
   readonly timeout: string;
 }
 
-const pods: Resource<Pod & { readonly metadata: object }> = {
-  apiVersion: "v1",
-  kind: "Pod",
-  plural: "pods",
-  namespaced: true,
-};
 const lookEveryMs = 250;
 
 /** Replaces the Pods of sandboxes, so that they run their present spec. Files, volumes and the address stay; processes end. */

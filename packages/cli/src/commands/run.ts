@@ -1,10 +1,11 @@
 import { trackedPodName } from "@agent-sandbox/api";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
-import { createSandbox, untilReady } from "../client/create-sandbox.ts";
+import { createSandbox } from "../client/create-sandbox.ts";
 import type { NewSandboxOptions } from "../client/new-sandbox.ts";
 import { parsePublished, publishPorts } from "../client/published-ports.ts";
 import { expiringSandbox, leaseMs, Removal, shutdownIn } from "../client/removal.ts";
 import { SignalForwarder } from "../client/signals.ts";
+import { untilRunning } from "../client/until-running.ts";
 import { parseDuration } from "../client/wait-condition.ts";
 import { CommandError } from "../command-error.ts";
 import { runInPod } from "./exec.ts";
@@ -34,8 +35,8 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   const name = created.metadata.name ?? "";
   // A sandbox in which nothing was run is deleted too.
   await using removal = new Removal(connection, expiringSandbox, created);
-  await untilReady(connection, name, { timeoutMs, interrupted: signals.interrupted });
   const pod = trackedPodName(created);
+  await untilRunning(connection, { name, pod }, { timeoutMs, interrupted: signals.interrupted });
   await using _ports = await publishPorts(connection, { name, pod }, (options.publish ?? []).map(parsePublished));
   if (options.rm === true) removal.renewLease();
   else {

@@ -14,7 +14,8 @@ export function declareSandboxes(program: Command): void {
     .addHelpText(
       "after",
       `
-Without a command, -it opens a shell. The sandbox stays when the command has ended, unless --rm is given.
+Without a command, -it opens a shell. The sandbox stays when the command has ended, unless --rm is given: then it is deleted
+before agent-sandbox returns, and the node removes its processes and files in the background.
 
 Examples:
   agent-sandbox run --rm -- python3 -c 'print(6 * 7)'
