@@ -1,6 +1,16 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -161,6 +171,22 @@ describe.skipIf(reason !== undefined)("a box in operation", () => {
       /the host of the registry "nohost.invalid" is unknown|no route/,
     );
     rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("the manifests of docs/manager.md do not change the box's own roles, and it keeps working", async () => {
+    const own = "clusterrole/system:agent-sandbox-controller";
+    const before = await box.run("get", own, "-o", "json");
+    const page = readFileSync(`${root}/docs/manager.md`, "utf8");
+    const manifests = [...new Set(page.match(/deploy\/[\w-]+\.yaml/g))];
+    expect(manifests).toContain("deploy/manager-rbac.yaml");
+    for (const manifest of manifests) {
+      expect(await box.run("apply", "-f", manifest), manifest).toMatchObject({ code: 0 });
+    }
+    expect(await box.run("get", own, "-o", "json")).toEqual(before);
+    expect(await box.run("run", "--rm", "--timeout", "60s", "--", "echo", "hi")).toMatchObject({
+      code: 0,
+      stdout: "hi\n",
+    });
   });
 
   test("the systemd unit is valid, and its command runs the box", async () => {

@@ -27,6 +27,8 @@ test("published ports are declared, each once", () => {
 
 test("the address of a port is that of the box's router, and otherwise a command", () => {
   const box = { routerUrl: "http://127.0.0.1:7680" } as NonNullable<Connection["box"]>;
-  expect(describePort({ box, namespace: "team" }, "web", 8000)).toContain("http://8000-web.team.localhost:7680/ ");
+  expect(describePort({ box, namespace: "team" }, "web", 8000)).toContain(
+    "http://127.0.0.1:7680/sandboxes/team/web/8000/ ",
+  );
   expect(describePort({ namespace: "team" }, "web", 8000)).toBe("port 8000: open it with: agent-sandbox open web 8000");
 });

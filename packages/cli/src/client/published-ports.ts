@@ -27,8 +27,8 @@ export function describePort(
 ): string {
   const open = `agent-sandbox open ${sandbox} ${port}`;
   if (box === undefined) return `port ${port}: open it with: ${open}`;
-  const { port: routerPort } = new URL(box.routerUrl);
-  return `port ${port}: http://${port}-${sandbox}.${namespace}.localhost:${routerPort}/ (with a token; in the browser: ${open})`;
+  // Programs that use the C library do not resolve names below localhost.
+  return `port ${port}: ${box.routerUrl}/sandboxes/${namespace}/${sandbox}/${port}/ (with a token; in the browser: ${open})`;
 }
 
 /** Forwards the local ports until it is disposed, and prints how to reach each port. */

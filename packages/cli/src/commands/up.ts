@@ -111,13 +111,14 @@ export function differencesOf(
 function describe(box: StartedBox, kubeconfig: string, log: string): void {
   console.log(`The box is running (process ${box.pid}).`);
   console.log(`  API         ${box.url}`);
-  console.log(`  router      ${box.routerUrl}    (${describeHost(box.routerUrl)})`);
+  console.log(`  router      ${box.routerUrl}    (${box.routerUrl}/sandboxes/<namespace>/<sandbox>/<port>/;`);
+  console.log(`              in browsers and curl also ${describeHost(box.routerUrl)})`);
   console.log(`  kubeconfig  ${kubeconfig}    (export KUBECONFIG=${kubeconfig})`);
   console.log(`  log         ${log}`);
   for (const warning of box.warnings) console.error(`Warning: ${warning} (run "agent-sandbox doctor" for details)`);
 }
 
-/** The URL of a sandbox in a browser. */
+/** Not every program resolves names below localhost; `doctor` checks it. */
 function describeHost(routerUrl: string): string {
-  return `http://<sandbox>.<namespace>.localhost:${new URL(routerUrl).port}`;
+  return `http://<port>-<sandbox>.<namespace>.localhost:${new URL(routerUrl).port}`;
 }

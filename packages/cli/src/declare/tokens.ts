@@ -11,7 +11,7 @@ export function declareTokens(program: Command): void {
 A token is a password. Give programs one of a ServiceAccount with few permissions and a short time.
 
 Examples:
-  curl -H "Authorization: Bearer $(agent-sandbox token)" http://8000-web.default.localhost:7680/
+  curl -H "Authorization: Bearer $(agent-sandbox token)" http://127.0.0.1:7680/sandboxes/default/web/8000/
   agent-sandbox token create default/robot --duration 8h`,
     )
     .action(async (_options, command) => (await import("../commands/token.ts")).printToken(command.optsWithGlobals()));

@@ -11,6 +11,7 @@ import { findProgram } from "../system/find-program.ts";
 import { mountOverlay, mountsUnder, unmount } from "../system/mounts.ts";
 import { limitFolder } from "../system/project-quota.ts";
 import { tryCommand } from "../system/run-command.ts";
+import { examineNames } from "./examine-names.ts";
 import { examineNetwork } from "./examine-network.ts";
 import { whyNoMapping } from "./examine-owners.ts";
 import { examineUsers } from "./examine-users.ts";
@@ -40,6 +41,7 @@ export async function examineMachine(dataDir: string, flags: RuntimeSettings = {
     finding("user namespaces", await examineUserNamespaces()),
     finding("disk", await examineDisk(dataDir)),
     examineNetwork(isRoot),
+    examineNames().then((found) => [found]),
   ]);
   return [...findings.flat(), ...(isRoot ? await examineUsers(dataDir) : [])];
 }
