@@ -98,6 +98,18 @@ describe.skipIf(reason !== undefined)("commands for templates, pools, ports and 
     expect(readdirSync(join(box.dataDir, "node/images/staging"))).toEqual([]);
   });
 
+  test("config shows the addresses of the running box, and config set changes the file", async () => {
+    expect((await box.run("config")).stdout).toMatch(
+      new RegExp(
+        `\\nbox\\.listen +${box.listen} +option of up\\n(.*\\n)*node\\.allowedRuntimes +\\["runc"\\] +option of up\\n`,
+      ),
+    );
+    const changed = await box.run("config", "set", "node.defaults.pids", "500");
+    expect(changed).toMatchObject({ code: 0, stderr: expect.stringContaining("agent-sandbox down") });
+    expect((await box.run("config")).stdout).toMatch(/\nnode\.defaults\.pids +500 +config\.json\n/);
+    expect(await box.run("config", "unset", "node.defaults.pids")).toMatchObject({ code: 0 });
+  });
+
   test("token prints the user's token, and one of a ServiceAccount", async () => {
     const { stdout } = await box.run("token");
     expect(stdout).toBe(readFileSync(join(box.dataDir, "admin.token"), "utf8").trim().concat("\n"));

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { declareBox } from "./declare/box.ts";
+import { declareConfig } from "./declare/config.ts";
 import { declareImages } from "./declare/images.ts";
 import { declareObjects, declareSessions } from "./declare/objects.ts";
 import { withFolder, withServer } from "./declare/options.ts";
@@ -48,6 +49,7 @@ export function createProgram(): Command {
 
   declareImages(program);
   declareTokens(program);
+  declareConfig(program);
 
   withFolder(program.command("doctor"))
     .description("Check what this machine supports, what is missing and how to install it")
