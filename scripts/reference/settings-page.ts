@@ -26,6 +26,7 @@ ${routerTable()}`;
 }
 
 const roots: readonly (readonly [part: string, file: string, type: string])[] = [
+  ["box", "packages/cli/src/box/box-settings.ts", "BoxSettings"],
   ["node", "packages/node/src/settings.ts", "NodeSettings"],
   ["apiServer", "packages/cli/src/box/api-settings.ts", "ApiSettings"],
 ];

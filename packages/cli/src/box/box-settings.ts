@@ -5,13 +5,13 @@ import { isObject, readConfigPart } from "./config-file.ts";
 
 /** Settings of the box itself: the part "box" of `config.json` in the data folder. Flags of `up` override them. */
 export interface BoxSettings {
-  /** Address of the API server. */
+  /** Address of the API server. Default: 127.0.0.1:7643. */
   readonly listen?: string;
-  /** Address of the router. */
+  /** Address of the router. Default: 127.0.0.1:7680. */
   readonly routerListen?: string;
-  /** Origins whose web pages may use the API server and the router. */
+  /** Origins whose web pages may use the API server and the router. Default: none. */
   readonly allowOrigins?: readonly string[];
-  /** The group of this machine whose members may use the box. */
+  /** The group of this machine whose members may use the box. Default: none, only root may. */
   readonly group?: string;
 }
 
