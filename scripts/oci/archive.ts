@@ -68,10 +68,9 @@ export function writeArchive(image: ImageContent, file: string): string {
     writeFileSync(join(layout, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
     writeFileSync(join(layout, "index.json"), JSON.stringify(index));
     const fixed = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", "--mode=u=rwX,go=rX"];
-    execFileSync("tar", [
-      ...["--create", "--format=ustar", "--file", file, ...fixed, "--hard-dereference"],
-      ...["--directory", layout, "oci-layout", "index.json", "blobs"],
-    ]);
+    const output = ["--create", "--format=ustar", "--file", file, "--hard-dereference"];
+    const input = ["--directory", layout, "oci-layout", "index.json", "blobs"];
+    execFileSync("tar", [...output, ...fixed, ...input]);
     return manifest.digest;
   } finally {
     rmSync(layout, { recursive: true, force: true });

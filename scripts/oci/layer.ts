@@ -28,16 +28,13 @@ export interface LayerSource {
 
 /** Writes a layer. The same files, times and order give the same bytes. */
 export async function writeLayer({ root, paths, newest }: LayerSource, file: string): Promise<Layer> {
-  const tar = spawn(
-    "tar",
-    [
-      ...["--create", "--file=-", "--directory", root, "--no-recursion", "--null", "--files-from=-"],
-      // The headers of the pax format would contain the time of the last access and the process id of tar.
-      ...["--format=posix", "--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime"],
-      ...["--numeric-owner", `--mtime=@${newest}`, "--clamp-mtime", "--warning=no-file-ignored"],
-    ],
-    { stdio: ["pipe", "pipe", "pipe"] },
-  );
+  const input = ["--directory", root, "--no-recursion", "--null", "--files-from=-", "--warning=no-file-ignored"];
+  // The headers of the pax format would contain the time of the last access and the process id of tar.
+  const headers = ["--format=posix", "--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime"];
+  const fixed = ["--numeric-owner", `--mtime=@${newest}`, "--clamp-mtime"];
+  const tar = spawn("tar", ["--create", "--file=-", ...headers, ...fixed, ...input], {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
   const ended = once(tar, "close") as Promise<[number | null]>;
   const messages: string[] = [];
   tar.stderr.on("data", (chunk: Buffer) => messages.push(chunk.toString("utf8")));
