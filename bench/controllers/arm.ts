@@ -27,9 +27,11 @@ let onQuiet: (() => void) | undefined;
 
 function counting(inner: Transport): Transport {
   return {
-    send: (request) => {
-      if (request.method !== "GET") writes.push(writeOf(request.method, request.path, request.body));
-      return inner.send(request);
+    send: async (request) => {
+      if (request.method === "GET") return inner.send(request);
+      const write = writeOf(request.method, request.path, request.body);
+      writes.push(write);
+      return inner.send(request).finally(() => Object.assign(write, { answeredAt: performance.now() }));
     },
     stream: (request) => inner.stream(request),
     close: () => inner.close(),

@@ -8,7 +8,8 @@
  * Both stores are on a disk. The users are simulated in this process, over HTTPS. There is no node: this process also sets each Pod
  * Ready as soon as it exists.
  *
- * - `warm_sequential_writes`, `warm_total_writes`: writes for one claim that takes a Ready pool member, until Ready and in total.
+ * - `warm_sequential_writes`, `warm_total_writes`: writes for one claim that takes a Ready pool member, one after the other until
+ *   Ready and in total.
  * - `refill_writes`: writes for the new member that replaces it; `cold_writes`: writes for one claim whose pool is empty.
  * - `reconciles_per_claim`: passes of the claim controller per warm claim in a burst of 300. Events do not count as writes.
  * - `burst<n>_all_ready_ms`: from the first of n simultaneous claims to the last one Ready, as the client sees it.
@@ -56,8 +57,15 @@ async function settled(process: ControllersProcess): Promise<Happened[]> {
 
 const writesOf = (seen: readonly Happened[]): Write[] => seen.flatMap(({ writes }) => writes).filter(isCounted);
 
-/** The writes of the claim's own pass, which are sequential. The update of its Pod runs in parallel. */
+/** The writes of the claim's own pass. The update of its Pod runs in parallel. */
 const claimWrites = ["PATCH sandboxes", "PATCH sandboxclaims", "PATCH sandboxclaims/status"];
+
+/** The length of the longest sequence that ends with `last`, of writes that start after the previous one was answered. */
+function sequenceUntil(last: Write | undefined, writes: readonly Write[]): number {
+  if (last === undefined) return 0;
+  const before = writes.filter(({ answeredAt = Number.POSITIVE_INFINITY }) => answeredAt <= last.at);
+  return 1 + Math.max(0, ...before.map((write) => sequenceUntil(write, before)));
+}
 
 /** The writes for one claim: those to the claim and to its Sandbox, whose Pod has the same name. */
 async function countWrites(users: Users, controllers: ControllersProcess): Promise<Figures> {
@@ -68,11 +76,12 @@ async function countWrites(users: Users, controllers: ControllersProcess): Promi
   const writes = writesOf(await settled(controllers));
   const own = writes.filter((write) => write.name === name || write.name === sandbox);
   const inTurn = own.filter(({ what }) => claimWrites.includes(what));
+  const status = inTurn.find(({ what }) => what === "PATCH sandboxclaims/status");
   await users.createPool("count-empty", 0);
   await settled(controllers);
   await users.claim("count-cold", "count-empty");
   return {
-    warm_sequential_writes: inTurn.findIndex(({ what }) => what === "PATCH sandboxclaims/status") + 1,
+    warm_sequential_writes: sequenceUntil(status, inTurn),
     warm_total_writes: own.length,
     refill_writes: writes.length - own.length,
     cold_writes: writesOf(await settled(controllers)).length,

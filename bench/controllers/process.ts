@@ -21,6 +21,8 @@ export interface Write {
   readonly name: string;
   /** In milliseconds, by the clock of that process. */
   readonly at: number;
+  /** Absent while the answer has not arrived. */
+  readonly answeredAt?: number;
 }
 
 /** What the controllers did since the last question, and their memory now. */

@@ -88,7 +88,7 @@ export class ClaimCluster implements AsyncDisposable {
       startTemplateController(shared),
       startSandboxController({ ...shared, workers: 50 }),
       startWarmPoolController(shared),
-      startClaimController({ ...shared, metrics, stampClaims: true }),
+      startClaimController({ ...shared, metrics }),
     ];
     for (const controller of started) this.#controllers.use(controller);
     await Promise.all(started.map(({ ready }) => ready));

@@ -28,4 +28,4 @@ export {
 export { compareQuantities, parseQuantity, type Quantity } from "./quantity.ts";
 export { semanticEqual } from "./semantic-equal.ts";
 export { apiServerAddress, apiServerPort, serviceRange } from "./service-range.ts";
-export { compareTimes, formatMicroTime, formatNanoTime, formatTime, type Instant, parseTime } from "./time.ts";
+export { compareTimes, formatMicroTime, formatTime, type Instant, parseTime } from "./time.ts";

@@ -43,12 +43,3 @@ export function formatMicroTime(epochMs: number): string {
   const micros = Math.floor((epochMs - wholeMs) * 1000);
   return `${new Date(wholeMs).toISOString().slice(0, 23)}${String(micros).padStart(3, "0")}Z`;
 }
-
-/** RFC 3339 with up to nine fractional digits and without trailing zeros, as in the timestamp annotations. */
-export function formatNanoTime(epochNanos: bigint): string {
-  const nanos = ((epochNanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
-  const seconds = (epochNanos - nanos) / 1_000_000_000n;
-  const digits = String(nanos).padStart(9, "0").replace(/0+$/, "");
-  const base = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
-  return digits === "" ? `${base}Z` : `${base}.${digits}Z`;
-}

@@ -8,6 +8,7 @@ import {
 } from "@agent-sandbox/api";
 import { keyOf, objectKey } from "@agent-sandbox/kube";
 import { refuseMetadata } from "./additional-metadata.ts";
+import { recordOfAdoption } from "./claim-record.ts";
 import { coldSandbox, transferred, upToDate } from "./claimed-sandbox.ts";
 import { type Action, nothingToDo, type Verdict } from "./decision.ts";
 import { poolIdOf } from "./free-members.ts";
@@ -15,7 +16,6 @@ import type { ClaimMemory } from "./memory.ts";
 import type { Observed, Stamped } from "./observe.ts";
 import { errorSeen, type Outcome, type Problem } from "./problem.ts";
 import { referenceChange, referenceOf } from "./reference.ts";
-import { startStamp } from "./start-stamp.ts";
 import { type Binding, warningOf } from "./status.ts";
 
 /** What to do about the claim's Sandbox. Without a binding it is too early to report anything. */
@@ -31,10 +31,11 @@ const mostQuietConflicts = 5;
  * starting, create a new Sandbox.
  */
 export function bind(observed: Observed, memory: ClaimMemory, now: number): Bound {
-  const { claim, owned, namesake, pool, blueprint, reservation, conflict, failure, settings } = observed;
+  const { claim, owned, namesake, pool, blueprint, reservation, conflict, failure, isOutdated, settings } = observed;
   const refusal = refuseMetadata(claim.spec.additionalPodMetadata, settings.labelDomains);
   const [bound] = owned;
-  if (bound !== undefined) return keep(observed, bound, { refusal, memory });
+  if (isOutdated === true) return { ...nothingToDo, binding: undefined };
+  if (bound !== undefined) return keep(observed, bound, refusal);
   if (conflict !== undefined) return conflicted(conflict, memory);
   if (failure !== undefined) return { ...nothingToDo, binding: { problem: failure, unsure: true } };
   if (refusal !== undefined) return stopped({ reason: "InvalidMetadata", message: refusal });
@@ -43,7 +44,7 @@ export function bind(observed: Observed, memory: ClaimMemory, now: number): Boun
   const member = reservation?.type === "member" ? reservation.member : undefined;
   if (namesake !== undefined && member === undefined) return stopped(namesakeProblem(claim));
   if (pool === undefined) return stopped(missing("WarmPoolNotFound", "SandboxWarmPool", claim.spec.warmPoolRef.name));
-  if (member !== undefined) return adopt(claim, member);
+  if (member !== undefined) return adopt(observed, member, { memory, now });
   if (reservation?.type === "queued") {
     return { ...nothingToDo, binding: undefined, requeueAt: now + settings.patienceMs - waitedMs(observed, memory) };
   }
@@ -54,7 +55,7 @@ export function bind(observed: Observed, memory: ClaimMemory, now: number): Boun
   if ("problem" in made) return stopped(made.problem);
   return {
     ...nothingToDo,
-    actions: [...dropReference(claim, undefined), { do: "create", sandbox: made.value }],
+    actions: [...dropReference(claim), { do: "create", sandbox: made.value }],
     binding: { to: undefined },
   };
 }
@@ -123,21 +124,15 @@ function conflicted({ member, error }: NonNullable<Observed["conflict"]>, { conf
  * A claim that has its Sandbox stays as ready as that is, whatever else is wrong. An event reports what the claim may not have.
  * A second Sandbox, which only two controllers at once can have given it, is deleted.
  */
-function keep(
-  { claim, owned, settings }: Observed,
-  bound: Stamped,
-  { refusal, memory }: { refusal: string | undefined; memory: ClaimMemory },
-): Bound {
+function keep({ claim, owned }: Observed, bound: Stamped, refusal: string | undefined): Bound {
   const { sandbox } = bound;
   const wanted: Outcome<Sandbox> =
     refusal === undefined
       ? upToDate(claim, sandbox, bound)
       : { problem: { reason: "InvalidMetadata", message: refusal } };
   const surplus = owned.slice(1).filter((extra) => extra.sandbox.metadata.deletionTimestamp === undefined);
-  const annotations = settings.stampClaims ? startStamp(claim, memory) : undefined;
   const actions: Action[] = [
     ...migrateReference(claim, sandbox),
-    ...(annotations === undefined ? [] : [{ do: "change-claim", metadata: { annotations } } as const]),
     ...("value" in wanted ? changeTo(sandbox, wanted.value) : []),
     ...surplus.map((extra) => ({ do: "delete-sandbox", sandbox: extra.sandbox }) as const),
   ];
@@ -157,18 +152,21 @@ function migrateReference(claim: SandboxClaim, { metadata }: Sandbox): Action[] 
   return [{ do: "change-claim", metadata: referenceChange(claim, reference.name) }];
 }
 
-/** Removes a reference to another Sandbox than the one the claim gets. */
-function dropReference(claim: SandboxClaim, sandbox: Sandbox | undefined): Action[] {
-  const reference = referenceOf(claim);
-  if (reference === undefined || reference.name === sandbox?.metadata.name) return [];
-  return [{ do: "change-claim", metadata: referenceChange(claim, undefined) }];
+/** Removes a reference from a claim that gets a Sandbox of its own. */
+function dropReference(claim: SandboxClaim): Action[] {
+  return referenceOf(claim) === undefined ? [] : [{ do: "change-claim", metadata: referenceChange(claim, undefined) }];
 }
 
 /** Nothing is written when the claim's metadata contradicts the template's. */
-function adopt(claim: SandboxClaim, { sandbox, blueprint, templateName = "" }: Stamped): Bound {
+function adopt(
+  observed: Observed,
+  { sandbox, blueprint, templateName = "" }: Stamped,
+  when: { readonly memory: ClaimMemory; readonly now: number },
+): Bound {
+  const { claim } = observed;
   const wanted = transferred(claim, sandbox, { blueprint, templateName });
   if ("problem" in wanted) return stopped(wanted.problem);
   const change = mergePatch(sandbox, wanted.value) ?? {};
-  const actions = [...dropReference(claim, sandbox), { do: "adopt", member: sandbox, change } as const];
-  return { actions, events: [], binding: { to: undefined } };
+  const record = recordOfAdoption(observed, sandbox, when);
+  return { actions: [{ do: "adopt", member: sandbox, change, ...record }], events: [], binding: { to: undefined } };
 }

@@ -1,4 +1,11 @@
-import type { NetworkPolicy, Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from "@agent-sandbox/api";
+import {
+  claimFirstReadyAtAnnotation,
+  type NetworkPolicy,
+  type Sandbox,
+  type SandboxClaim,
+  type SandboxTemplate,
+  type SandboxWarmPool,
+} from "@agent-sandbox/api";
 import { type IndexFunction, type Informer, type KubeObject, objectKey } from "@agent-sandbox/kube";
 import { claimOf, epoch, poolOf, templateOf } from "../extensions.test.support.ts";
 import { defaultLabelDomains } from "./additional-metadata.ts";
@@ -82,6 +89,15 @@ export function reserve(reservations: Reservations, claim: string, named?: strin
   const request = { claim, poolId: "default/pool-uid", named, others, mayQueue: false } as const;
   const given = reservations.reserve(request, () => true);
   return given.type === "member" ? given.sandbox : undefined;
+}
+
+/** The actions without the one that completes the record of a claim that is about to be Ready. */
+export function besidesRecord({ actions }: Pick<Decision, "actions">): readonly Action[] {
+  return actions.filter((action) => action.do !== "change-claim" || !isRecord(action.metadata));
+}
+
+function isRecord(metadata: object): boolean {
+  return claimFirstReadyAtAnnotation in ((metadata as { annotations?: object }).annotations ?? {});
 }
 
 /** The actions in short, such as `adopt a`. */

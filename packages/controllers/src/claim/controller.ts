@@ -42,7 +42,7 @@ export interface ClaimControllerOptions extends ControllerContext {
   readonly labelDomains?: readonly string[];
   /** How long a claim waits for a pool member that is still starting before it gets a Sandbox of its own. Default 2 s. */
   readonly patienceMs?: number;
-  /** Annotates each claim with the times it was first observed and first Ready: one more write per claim. Default false. */
+  /** Annotates each claim with the time it was first observed. Default true. */
   readonly stampClaims?: boolean;
   /** Only the claims of this namespace. Default: all. */
   readonly namespace?: string;
@@ -74,7 +74,7 @@ export function startClaimController(options: ClaimControllerOptions): Controlle
   const settings: ClaimSettings = {
     labelDomains: options.labelDomains ?? defaultLabelDomains,
     patienceMs: options.patienceMs ?? 2_000,
-    stampClaims: options.stampClaims ?? false,
+    stampClaims: options.stampClaims ?? true,
   };
   const reservations = new Reservations((claim) => controller.enqueue(claim));
   const recordEvent = ({ claim }: Observed, event: EventRecord): void => events?.record(sandboxClaims, claim, event);

@@ -2,9 +2,10 @@ import type { SandboxClaim } from "@agent-sandbox/api";
 import type { EventRecord } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
 import { bind } from "./bind.ts";
+import { completeRecord } from "./claim-record.ts";
 import { type Action, type Decision, nothingToDo, type Verdict } from "./decision.ts";
 import { expiryOf, isMarkedExpired } from "./lifecycle.ts";
-import { type ClaimMemory, isClaimReady } from "./memory.ts";
+import type { ClaimMemory } from "./memory.ts";
 import type { Observed } from "./observe.ts";
 import { errorSeen } from "./problem.ts";
 import { activeStatus, type Binding, expiredStatus, statusDueAt, warningOf } from "./status.ts";
@@ -17,9 +18,12 @@ export function decide(observed: Observed, before: ClaimMemory, now: number): De
   // Garbage collection deletes the Sandbox with the claim.
   if (claim.metadata.deletionTimestamp !== undefined) return { actions: cleanUp, events: [], memory, ...served };
   const verdict = totalVerdict(observed, memory, now);
+  const { status } = verdict;
+  const isLast = status !== undefined && verdict.actions.length === 0;
+  const record = isLast ? completeRecord(observed, status, { memory, now }) : [];
   return {
     ...withReport(observed, verdict, { memory, now }),
-    actions: [...cleanUp, ...verdict.actions],
+    actions: [...cleanUp, ...verdict.actions, ...record],
     ...served,
   };
 }
@@ -30,9 +34,9 @@ function remember({ owned, conflict }: Observed, memory: ClaimMemory): ClaimMemo
   return { ...memory, isUnserved, conflicts: memory.conflicts + (conflict === undefined ? 0 : 1) };
 }
 
-/** Adds when the status is written, and when the claim is reconciled to stamp it. */
+/** Adds when the status is written. */
 function withReport(
-  { claim, settings }: Observed,
+  { claim }: Observed,
   verdict: Verdict,
   { memory: { unreportedSince, ...memory }, now }: { memory: ClaimMemory; now: number },
 ): Decision {
@@ -42,8 +46,7 @@ function withReport(
   if (dueAt !== undefined && dueAt > now) {
     return { ...verdict, memory: { ...memory, unreportedSince: unreportedSince ?? now }, statusDueAt: dueAt };
   }
-  const isStampedNext = settings.stampClaims && isClaimReady({ status }) && !isClaimReady(claim);
-  return { ...verdict, memory, ...(isStampedNext && { requeueAt: now }) };
+  return { ...verdict, memory };
 }
 
 /** A stored spec may not satisfy today's schema: its author learns what is wrong from the status. */

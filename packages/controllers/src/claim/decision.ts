@@ -8,7 +8,8 @@ export type Action =
   | { readonly do: "delete-policy"; readonly policy: NetworkPolicy }
   | { readonly do: "change-claim"; readonly metadata: object }
   | ({ readonly do: "reserve" } & ReservationRequest)
-  | { readonly do: "adopt"; readonly member: Sandbox; readonly change: object }
+  /** `record` is a change of the claim's metadata, written at the same time. */
+  | { readonly do: "adopt"; readonly member: Sandbox; readonly change: object; readonly record?: object }
   | { readonly do: "create"; readonly sandbox: Sandbox }
   | { readonly do: "change-sandbox"; readonly sandbox: Sandbox; readonly change: object }
   | { readonly do: "delete-sandbox"; readonly sandbox: Sandbox }

@@ -18,7 +18,7 @@ function killAfter(world: ClaimWorld, writes: number, hearsAnswer: boolean): voi
 }
 
 /** As the manager has it. */
-const options = { stampClaims: true };
+const options = {};
 
 describe("a controller killed after each single write of a claim's life", () => {
   async function live(kind: "warm" | "cold", writes: number, hearsAnswer: boolean): Promise<object> {

@@ -1,4 +1,4 @@
-import { findCondition, isConditionTrue, type SandboxClaim } from "@agent-sandbox/api";
+import { claimFirstReadyAtAnnotation, findCondition, isConditionTrue, type SandboxClaim } from "@agent-sandbox/api";
 import type { Scheduler } from "@agent-sandbox/kube";
 
 /** The memory of a claim between passes. If it is lost with the process, the time to start the claim is not measured. */
@@ -18,9 +18,11 @@ export interface ClaimMemory {
   readonly unreportedSince?: number;
 }
 
-/** A claim that already has a Ready condition may have been Ready before: its start cannot be measured. */
+/** A claim that was Ready before, or may have been, is not measured again. */
 export function initialMemory(claim: SandboxClaim | undefined, clock: Pick<Scheduler, "now" | "date">): ClaimMemory {
-  const isMeasurable = findCondition(claim?.status?.conditions, "Ready") === undefined;
+  const isMeasurable =
+    findCondition(claim?.status?.conditions, "Ready") === undefined &&
+    claim?.metadata.annotations?.[claimFirstReadyAtAnnotation] === undefined;
   return { firstObservedAt: clock.date(), firstObservedUptimeMs: clock.now(), isMeasurable, conflicts: 0 };
 }
 

@@ -1,5 +1,4 @@
 import {
-  claimFirstReadyAtAnnotation,
   clientFirstRequestedAtAnnotation,
   controllerFirstObservedAtAnnotation,
   createdByLabel,
@@ -73,19 +72,17 @@ export function measureStart(
 ): ClaimMemory {
   const becameReady = isClaimReady(after) && !isClaimReady(before);
   if (!becameReady || sandbox === undefined || !memory.isMeasurable) return memory;
-  const started = startOf(before, sandbox, { firstObservedAt: memory.firstObservedAt, now });
-  if (started !== undefined) metrics?.started?.(started);
+  metrics?.started?.(startOf(before, sandbox, { firstObservedAt: memory.firstObservedAt, now }));
   return { ...memory, isMeasurable: false, firstReadyAt: now };
 }
 
-/** Undefined when another controller has already measured the claim. Times are dates. */
+/** Times are dates. */
 function startOf(
   claim: SandboxClaim,
   sandbox: Sandbox,
   { firstObservedAt, now }: { firstObservedAt: number; now: number },
-): ClaimStarted | undefined {
+): ClaimStarted {
   const { annotations = {}, namespace = "" } = claim.metadata;
-  if (annotations[claimFirstReadyAtAnnotation] !== undefined) return undefined;
   const since = (text: string | undefined): number | undefined => {
     const time = parseTime(text ?? "");
     return "error" in time || time.epochMs > now ? undefined : now - time.epochMs;

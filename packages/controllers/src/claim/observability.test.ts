@@ -6,6 +6,7 @@ import type { ClaimServed, ClaimStarted } from "./metrics.ts";
 
 const firstReady = "agents.x-k8s.io/claim-first-ready-at";
 const firstObserved = "agents.x-k8s.io/controller-first-observed-at";
+const sandboxName = "agents.x-k8s.io/sandbox-name";
 
 describe("metrics and events of claims", () => {
   let world: ClaimWorld;
@@ -144,31 +145,95 @@ describe("metrics and events of claims", () => {
     expect([world.ready("one")?.status, started]).toEqual(["True", []]);
   });
 
-  test("stamps first observation and first Ready in one write and repeats it after a failure (OBSERVE-5)", async () => {
-    await start({ stampClaims: true });
+  /** The record at each version of the claim that is Ready, and at the last one that is not. */
+  const recordsOf = (name: string) => {
+    const seen: { isReady: boolean; record: string[] }[] = [];
+    world.server.onChange(({ object }) => {
+      if (object.metadata?.name !== name) return;
+      const record = [firstObserved, firstReady, sandboxName].filter((key) => object.metadata?.annotations?.[key]);
+      seen.push({ isReady: world.ready(name)?.status === "True", record });
+    });
+    return seen;
+  };
+
+  test.for([
+    ["from the pool", { replicas: 1 }, [firstObserved, firstReady, sandboxName]],
+    ["created for it", { replicas: 0 }, [firstObserved, firstReady]],
+  ] as const)(
+    "records a claim completely before it is Ready with a Sandbox %s (OBSERVE-14)",
+    async ([, replicas, expected]) => {
+      const place = { namespace: "default", name: "pool" };
+      await world.user.patch(sandboxWarmPools, place, { type: "merge", body: { spec: replicas } });
+      await start();
+      const seen = recordsOf("one");
+      await claim("one");
+      const ready = seen.filter(({ isReady }) => isReady);
+      expect(ready.length).toBeGreaterThan(0);
+      expect(ready.map(({ record }) => record)).toEqual(ready.map(() => expected));
+      expect(world.writes()["patch sandboxclaims"]).toBe(1);
+    },
+  );
+
+  test("records when it observed a claim that has no Sandbox (OBSERVE-15)", async () => {
+    await start();
+    await world.claim("one", { warmPoolRef: { name: "none" } });
+    const at = `${new Date(world.clock.date()).toISOString().slice(0, 19)}.000000Z`;
+    await world.clock.advance(600_000);
+    expect(world.ready("one")?.reason).toBe("WarmPoolNotFound");
+    expect(world.read("one")?.metadata.annotations).toEqual({ [firstObserved]: at });
+    expect(world.writes()["patch sandboxclaims"]).toBe(1);
+  });
+
+  test("records the member and the times in one write and repeats it after a failure (OBSERVE-5)", async () => {
+    await start();
     let refused = 0;
     world.server.onRequest = ({ verb, resource, subresource }) =>
       verb === "patch" && resource.plural === "sandboxclaims" && subresource === undefined && refused++ === 0
         ? { refuse: { reason: "InternalError" } }
         : undefined;
-    const at = new Date(world.clock.date()).toISOString().replace(/\.000Z$/, "Z");
+    const at = `${new Date(world.clock.date()).toISOString().slice(0, 19)}.000000Z`;
+    const [member] = world.members();
     await claim("one");
-    expect(world.read("one")?.metadata.annotations).toEqual({ [firstObserved]: at, [firstReady]: at });
+    const name = member?.metadata.name;
+    expect(world.read("one")?.metadata.annotations).toEqual({
+      [firstObserved]: at,
+      [firstReady]: at,
+      [sandboxName]: name,
+    });
     expect([world.writes()["patch sandboxclaims"], started.length]).toEqual([1, 1]);
   });
 
-  test("stamps a claim as unknown that was Ready before (OBSERVE-5)", async () => {
+  test("records the first Ready as unknown if the claim was Ready before (OBSERVE-5)", async () => {
     await start();
     await claim("one");
     await world.endProcess();
-    await start({ stampClaims: true });
+    const body = { metadata: { annotations: { [firstReady]: null } } };
+    await world.user.patch(sandboxClaims, { namespace: "default", name: "one" }, { type: "merge", body });
+    await start();
     expect(world.read("one")?.metadata.annotations?.[firstReady]).toBe("unknown");
   });
 
-  test("writes only the binding without stamps and events (OBSERVE-6)", async () => {
-    await start({ events: undefined });
+  test("leaves forged times in place, which affect no other claim (OBSERVE-4)", async () => {
+    await start();
+    const forged = { [firstObserved]: "x".repeat(10_000), [firstReady]: "9999-01-01T00:00:00Z" };
+    await claim("forged", forged);
+    await claim("honest");
+    expect([world.ready("forged")?.status, world.ready("honest")?.status]).toEqual(["True", "True"]);
+    expect(world.read("forged")?.metadata.annotations).toMatchObject(forged);
+    expect(started.map(({ sinceObservedMs }) => sinceObservedMs)).toEqual([expect.any(Number)]);
+    expect(served).toHaveLength(2);
+  });
+
+  test("does not record the first observation when that is disabled (OBSERVE-6)", async () => {
+    await start({ events: undefined, stampClaims: false });
     await claim("one");
-    expect(world.writes()["patch sandboxclaims"]).toBeUndefined();
+    await world.claim("two", { warmPoolRef: { name: "none" } });
+    await world.clock.advance(30_000);
+    expect(Object.keys(world.read("one")?.metadata.annotations ?? {}).sort()).toEqual([firstReady, sandboxName]);
+    expect([world.read("two")?.metadata.annotations, world.ready("two")?.reason]).toEqual([
+      undefined,
+      "WarmPoolNotFound",
+    ]);
     expect([world.ready("one")?.status, recorded]).toEqual(["True", []]);
   });
 

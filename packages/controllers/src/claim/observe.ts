@@ -37,7 +37,7 @@ export interface ClaimSettings {
   readonly labelDomains: readonly string[];
   /** How long a claim waits for a pool member that is still starting. */
   readonly patienceMs: number;
-  /** Whether claims are annotated with the times they were first observed and first Ready. */
+  /** Whether claims are annotated with the time they were first observed. */
   readonly stampClaims: boolean;
 }
 
@@ -62,6 +62,10 @@ export interface Observed {
   readonly reservation?: Reservation;
   /** The reserved member changed before it could be adopted. */
   readonly conflict?: { readonly member: Sandbox; readonly error: unknown };
+  /** The claim changed before its record could be written: the next pass observes it again. */
+  readonly isOutdated?: boolean;
+  /** The context of a trace that the claim does not record yet. */
+  readonly unrecordedTrace?: string;
   /** Why the pool's template cannot be understood, or why an action failed. */
   readonly failure?: Problem;
 }

@@ -1,4 +1,4 @@
-import { type Sandbox, sandboxClaims, sandboxes } from "@agent-sandbox/api";
+import { type Sandbox, type SandboxClaim, sandboxClaims, sandboxes } from "@agent-sandbox/api";
 import { type ActionFailure, type EventRecord, isReason, type Pass } from "@agent-sandbox/kube";
 import { errorText } from "../error-text.ts";
 import { guardOf, ignoreNotFound, placeOf } from "../guard.ts";
@@ -18,7 +18,7 @@ export interface ClaimPorts {
 
 /** Returns what is observed after the action; undefined when the server contradicts the caches. */
 export async function perform(action: Action, observed: Observed, ports: ClaimPorts): Promise<Observed | undefined> {
-  const { client, signal, ownWrite } = ports.pass;
+  const { client, signal } = ports.pass;
   const { claim } = observed;
   switch (action.do) {
     case "delete-policy": {
@@ -28,10 +28,11 @@ export async function perform(action: Action, observed: Observed, ports: ClaimPo
         .catch(ignoreNotFound);
       return { ...observed, legacyPolicy: undefined };
     }
-    case "change-claim": {
-      const patch = { type: "merge", body: { metadata: action.metadata }, preconditions: guardOf(claim) } as const;
-      return { ...observed, claim: ownWrite(await client.patch(sandboxClaims, placeOf(claim), patch, { signal })) };
-    }
+    case "change-claim":
+      return changeClaim(claim, action.metadata, ports.pass).then(
+        (changed) => ({ ...observed, claim: changed }),
+        ignoreChanged,
+      );
     case "reserve":
       return withReservation(action, observed, ports);
     case "adopt":
@@ -68,6 +69,21 @@ export function withReservation(
   return { ...observed, reservation };
 }
 
+async function changeClaim(
+  claim: SandboxClaim,
+  metadata: object,
+  { client, signal, ownWrite }: Pass,
+): Promise<SandboxClaim> {
+  const patch = { type: "merge", body: { metadata }, preconditions: guardOf(claim) } as const;
+  return ownWrite(await client.patch(sandboxClaims, placeOf(claim), patch, { signal }));
+}
+
+/** The object is not what the caches show: the next pass observes it again. */
+function ignoreChanged(error: unknown): undefined {
+  if (!isReason(error, "Conflict", "NotFound")) throw error;
+  return undefined;
+}
+
 async function change(sandbox: Sandbox, body: object, { client, signal, ownWrite }: Pass): Promise<Sandbox> {
   const patch = { type: "merge", body, preconditions: guardOf(sandbox) } as const;
   return ownWrite(await client.patch(sandboxes, placeOf(sandbox), patch, { signal }));
@@ -81,21 +97,29 @@ function withBound(observed: Observed, sandbox: Sandbox): Observed {
   return { ...observed, owned: [{ ...stamped, sandbox }, ...others] };
 }
 
-/** The one write that gives a pool member to a claim, at the version that was observed to be free (ADR 11). */
+/**
+ * The one write that gives a pool member to a claim, at the version that was observed to be free (ADR 11). The claim's record is
+ * written at the same time. If only the record fails, the claim has its Sandbox, and the record is completed later.
+ */
 async function adopt(
-  { member, change: body }: Action & { do: "adopt" },
+  { member, change: body, record }: Action & { do: "adopt" },
   observed: Observed,
   { pass, recordEvent }: ClaimPorts,
 ): Promise<Observed> {
-  try {
-    const sandbox = await change(member, body, pass);
-    const text = `Adopted Sandbox "${sandbox.metadata.name}" from the pool`;
-    recordEvent({ type: "Normal", reason: "SandboxAdopted", action: "Adoption", text });
-    return withBound(observed, sandbox);
-  } catch (error) {
+  const [transfer, recorded] = await Promise.allSettled([
+    change(member, body, pass),
+    record === undefined ? observed.claim : changeClaim(observed.claim, record, pass),
+  ]);
+  const known = recorded.status === "fulfilled" ? { ...observed, claim: recorded.value } : observed;
+  if (transfer.status === "rejected") {
+    const error: unknown = transfer.reason;
     if (!isReason(error, "Conflict", "NotFound")) throw error;
-    return { ...observed, conflict: { member, error } };
+    return { ...known, conflict: { member, error } };
   }
+  const text = `Adopted Sandbox "${transfer.value.metadata.name}" from the pool`;
+  recordEvent({ type: "Normal", reason: "SandboxAdopted", action: "Adoption", text });
+  const isOutdated = recorded.status === "rejected" && isReason(recorded.reason, "Conflict", "NotFound");
+  return { ...withBound(known, transfer.value), ...(isOutdated && { isOutdated }) };
 }
 
 async function create(

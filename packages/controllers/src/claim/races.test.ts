@@ -19,12 +19,82 @@ describe("concurrent writes to claims and Sandboxes", () => {
       body: { metadata: { annotations: { touched: "yes" } } },
     });
 
-  test("writes nothing to the claim before it owns its Sandbox (CLAIM-32)", async () => {
-    const changes = world.intercept(isClaimChange, () => undefined);
+  const reference = "agents.x-k8s.io/sandbox-name";
+  const referenceOf = (claim: string) => world.read(claim)?.metadata.annotations?.[reference];
+  const boundOf = (claim: string) => world.read(claim)?.status?.sandbox?.name;
+
+  test("writes the record at the same time as the transfer (CLAIM-32)", async () => {
+    const sent: [string, number][] = [];
+    world.server.onRequest = (call) => {
+      if (isTransfer(call) || isClaimChange(call) || isClaimStatus(call))
+        sent.push([call.resource.plural, world.clock.now()]);
+      return { delayMs: 5 };
+    };
+    const from = world.clock.now();
     await world.claim("one");
     await world.settled();
     world.expectBoundOnce("one");
-    expect([changes(), world.read("one")?.metadata.annotations]).toEqual([0, undefined]);
+    const [first = 0] = sent.map(([, at]) => at);
+    expect(first).toBeGreaterThanOrEqual(from);
+    expect(sent.map(([plural, at]) => [plural, at - first])).toEqual([
+      ["sandboxes", 0],
+      ["sandboxclaims", 0],
+      ["sandboxclaims", 5],
+    ]);
+  });
+
+  test("names the member that the claim got after the first one was taken by somebody else (CLAIM-61)", async () => {
+    let taken: string | undefined;
+    world.server.onRequest = (call) => {
+      if (!isTransfer(call) || taken !== undefined) return undefined;
+      taken = call.name ?? "";
+      void world.user.delete(sandboxes, inDefault(taken));
+      return { delayMs: 5 };
+    };
+    await world.claim("one");
+    await world.settled();
+    world.expectBoundOnce("one");
+    expect(world.read("one")?.status?.sandbox?.name).not.toBe(taken);
+    expect(referenceOf("one")).toBe(boundOf("one"));
+  });
+
+  test("is Ready once, with its record, when the claim is edited during the transfer (CLAIM-61)", async () => {
+    const records: (string | undefined)[] = [];
+    world.server.onChange(({ resource, object }) => {
+      if (resource.plural === "sandboxclaims" && world.ready("one")?.status === "True")
+        records.push(object.metadata?.annotations?.[reference]);
+    });
+    const refused = world.intercept(isClaimChange, (nth) => {
+      if (nth > 0) return undefined;
+      void world.user.patch(sandboxClaims, inDefault("one"), {
+        type: "merge",
+        body: { metadata: { labels: { a: "b" } } },
+      });
+      return { delayMs: 5 };
+    });
+    const transfers: string[] = [];
+    world.server.onChange(({ resource, object }) => {
+      if (resource.plural === "sandboxes" && object.metadata?.ownerReferences?.[0]?.kind === "SandboxClaim")
+        transfers.push(object.metadata.name ?? "");
+    });
+    await world.claim("one");
+    await world.settled();
+    world.expectBoundOnce("one");
+    expect([refused(), new Set(transfers).size]).toEqual([2, 1]);
+    expect(records.length).toBeGreaterThan(0);
+    expect(new Set(records)).toEqual(new Set([world.read("one")?.status?.sandbox?.name]));
+    expect(world.read("one")?.metadata.labels).toEqual({ a: "b" });
+  });
+
+  test("is Ready although its record is refused for good, and retries it (CLAIM-61)", async () => {
+    const tried = world.intercept(isClaimChange, () => ({ refuse: { reason: "Forbidden" } }));
+    await world.claim("one");
+    await world.clock.advance(2_000);
+    world.expectBoundOnce("one");
+    expect(tried()).toBeGreaterThan(1);
+    world.server.onRequest = undefined;
+    await world.clock.advance(120_000);
+    expect(referenceOf("one")).toBe(boundOf("one"));
   });
 
   test("repeats a transfer after a conflict once, on the same member (CLAIM-33)", async () => {
@@ -93,7 +163,7 @@ describe("concurrent writes to claims and Sandboxes", () => {
     world.expectBoundOnce("one");
     expect(transfers()).toBe(2);
     expect([...told]).toEqual([undefined, "DependenciesReady"]);
-    expect(world.read("one")?.metadata.annotations).toEqual({});
+    expect(referenceOf("one")).toBe(boundOf("one"));
   });
 
   test("reports repeated conflicts as AdoptionConflict and keeps the member reserved (CLAIM-37)", async () => {
@@ -120,7 +190,7 @@ describe("concurrent writes to claims and Sandboxes", () => {
     await world.claim("one", {}, { annotations: { "agents.x-k8s.io/sandbox-name": "nobody" } });
     await world.settled();
     world.expectBoundOnce("one");
-    expect(world.read("one")?.metadata.annotations).toEqual({});
+    expect(referenceOf("one")).toBe(boundOf("one"));
   });
 
   test("computes a status again after a conflict and counts the claim once (CLAIM-41)", async () => {
@@ -159,10 +229,16 @@ describe("concurrent writes to claims and Sandboxes", () => {
 
   test("writes the status only to the version it was computed from (CLAIM-43)", async () => {
     const bodies: unknown[] = [];
-    world.intercept(isClaimStatus, (_, { body }) => void bodies.push(body));
-    const { metadata } = await world.claim("one");
+    const expected: unknown[] = [];
+    world.intercept(isClaimStatus, (_, { body }) => {
+      bodies.push(body);
+      const { uid, resourceVersion } = world.read("one")?.metadata ?? {};
+      expected.push({ metadata: { uid, resourceVersion } });
+    });
+    await world.claim("one");
     await world.settled();
-    expect(bodies).toMatchObject([{ metadata: { uid: metadata.uid, resourceVersion: metadata.resourceVersion } }]);
+    expect(bodies).toHaveLength(1);
+    expect(bodies).toMatchObject(expected);
   });
 
   test("triggers rejected claims when their template is corrected, and waiting claims when it is created (CLAIM-45)", async () => {

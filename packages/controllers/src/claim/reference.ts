@@ -7,8 +7,8 @@ export interface Reference {
 }
 
 /**
- * This controller never writes a reference, because the adoption is one write. It honours references of other controllers, so that
- * a claim which they did not finish gets the same Sandbox.
+ * A claim with a reference gets that Sandbox if it is still free, so that a claim that another controller did not finish is not
+ * served twice. The reference itself gives no ownership.
  */
 export function referenceOf({ metadata }: SandboxClaim): Reference | undefined {
   const annotation = metadata.annotations?.[sandboxNameAnnotation];
@@ -18,7 +18,10 @@ export function referenceOf({ metadata }: SandboxClaim): Reference | undefined {
 }
 
 /** The patch of the claim's metadata after which this is its only reference. */
-export function referenceChange(claim: SandboxClaim, name: string | undefined): object {
+export function referenceChange(
+  claim: SandboxClaim,
+  name: string | undefined,
+): { readonly labels?: object; readonly annotations?: Readonly<Record<string, string | null>> } {
   const { labels, annotations } = claim.metadata;
   return {
     ...(labels?.[legacySandboxNameLabel] === undefined ? {} : { labels: { [legacySandboxNameLabel]: null } }),

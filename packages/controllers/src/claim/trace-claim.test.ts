@@ -52,13 +52,13 @@ describe("tracing claims", () => {
     expect(world.owned(world.read("one"))[0]?.metadata.annotations?.[annotation]).toBe('{"traceparent":"00-a-b-01"}');
   });
 
-  test("starts a trace on the Sandbox of a claim without one, without a write to the claim (OBSERVE-10)", async () => {
+  test("starts a trace for a claim without one, and writes it with the record of the claim (OBSERVE-10)", async () => {
     await world.claim("one");
     await world.clock.advance(10_000);
     expect(world.owned(world.read("one"))[0]?.metadata.annotations?.[annotation]).toBe('{"traceparent":"fresh"}');
-    expect([world.read("one")?.metadata.annotations, world.writes()["patch sandboxclaims"]]).toEqual([
-      undefined,
-      undefined,
+    expect([world.read("one")?.metadata.annotations?.[annotation], world.writes()["patch sandboxclaims"]]).toEqual([
+      '{"traceparent":"fresh"}',
+      1,
     ]);
   });
 

@@ -5,8 +5,8 @@ import type { Action } from "./decision.ts";
 import type { Observed } from "./observe.ts";
 
 /**
- * Begins the span of a pass in the claim's trace. A claim without a trace gets one that its Sandbox carries in an annotation; later
- * passes find the trace there, and nothing is written on the claim.
+ * Begins the span of a pass in the claim's trace. A claim without a trace gets one that its Sandbox carries in an annotation, and
+ * that is written to the claim with its record.
  */
 export function traceClaim(
   observed: Observed,
@@ -18,7 +18,8 @@ export function traceClaim(
   const subject = { object, name: "ReconcileSandboxClaim", attributes: attributesOf(claim) };
   const span = PassTrace.begin(tracing, subject, (error) => log.warn({ err: error }, "trace context not understood"));
   const context = isTraced ? undefined : span?.annotation;
-  return { observed: context === undefined ? observed : { ...observed, claim: withContext(claim, context) }, span };
+  if (context === undefined) return { observed, span };
+  return { observed: { ...observed, claim: withContext(claim, context), unrecordedTrace: context }, span };
 }
 
 function withContext(claim: SandboxClaim, context: string): SandboxClaim {
