@@ -1,9 +1,12 @@
+import { nextStepAfter } from "./client/next-step.ts";
 import { printable } from "./client/printable.ts";
 import { CommandError } from "./command-error.ts";
 
 /** Prints an error and returns the exit code. Expected errors are one line; only unexpected ones show a stack. */
 export function reportFailure(error: unknown): number {
-  const line = lineOf(error);
+  const said = lineOf(error);
+  const step = nextStepAfter(error);
+  const line = said === undefined || step === undefined ? said : `${said}; ${step}`;
   // A message of the server can have several lines, each of which may quote a tenant.
   console.error(line === undefined ? error : line.split("\n").map(printable).join("\n"));
   return error instanceof CommandError ? error.exitCode : 1;

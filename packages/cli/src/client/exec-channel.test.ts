@@ -19,3 +19,15 @@ test.for([
 ] as const)("a command that did not run throws with %s", ([, answer, message]) => {
   expect(() => exitCodeOf(answer)).toThrow(message);
 });
+
+test.for([
+  ['exec: "x": executable file not found in $PATH', 127],
+  ['error finding executable "x" in PATH [/bin]: no such file or directory', 127],
+  ['exec: "/etc/passwd": permission denied', 126],
+  ["exec format error", 126],
+  ["the runtime failed", 1],
+] as const)("a command that did not start because of %s exits with %i", ([message, exitCode]) => {
+  expect(() => exitCodeOf({ status: "Failure", reason: "InternalError", message })).toThrow(
+    expect.objectContaining({ exitCode }),
+  );
+});

@@ -72,5 +72,16 @@ export function exitCodeOf(answer: ExecStatus): number {
   const cause = answer.details?.causes?.find(({ reason }) => reason === "ExitCode");
   const code = Number.parseInt(cause?.message ?? "", 10);
   if (answer.reason === "NonZeroExitCode" && Number.isInteger(code)) return code;
-  throw new CommandError(answer.message ?? "The command could not run");
+  const { message = "The command could not run" } = answer;
+  throw new CommandError(message, { exitCode: startFailureCode(message) });
+}
+
+/** The codes of shells for a program that does not exist, and for one that cannot run. */
+export const missingProgramCode = 127;
+const unusableProgramCode = 126;
+
+function startFailureCode(message: string): number {
+  if (/executable file not found|error finding executable|no such file or directory/i.test(message))
+    return missingProgramCode;
+  return /permission denied|exec format error/i.test(message) ? unusableProgramCode : 1;
 }

@@ -25,7 +25,7 @@ test.each(["pool-abc", "mine"])("%s finds the sandbox", async (name) => {
 });
 
 test.each([
-  ["other", 'sandbox "other" not found in namespace "default"'],
+  ["other", 'sandbox "other" not found in namespace "default"; list them with: agent-sandbox get sandboxes'],
   ["waiting", 'claim "waiting" has no sandbox yet'],
   ["stale", 'sandbox "stale" not found in namespace "default"'],
 ])("%s is refused", async (name, message) => {

@@ -3,7 +3,7 @@ import { constants } from "node:os";
 import { PassThrough } from "node:stream";
 import { CommandError } from "../command-error.ts";
 import type { Connection } from "./connect.ts";
-import { runExec } from "./exec-channel.ts";
+import { missingProgramCode, runExec } from "./exec-channel.ts";
 import { openExec } from "./open-exec.ts";
 import type { SandboxPod } from "./sandbox-pod.ts";
 
@@ -53,8 +53,7 @@ export class SignalForwarder implements AsyncDisposable {
       return await Promise.race([start(["sh", "-c", wrapper, "sh", ...words]), given.promise]);
     } catch (error) {
       // Nothing was started: the image has no shell.
-      if (error instanceof CommandError && /executable file not found|no such file/i.test(error.message))
-        return await start(words);
+      if (error instanceof CommandError && error.exitCode === missingProgramCode) return await start(words);
       throw error;
     } finally {
       this.#send = undefined;

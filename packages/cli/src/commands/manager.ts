@@ -12,6 +12,7 @@ import type { OtlpTracing } from "@agent-sandbox/controllers/tracing";
 import { HttpTransport, type Logger, loadDefault } from "@agent-sandbox/kube";
 import { CommandError } from "../command-error.ts";
 import { openLog } from "../open-log.ts";
+import { imagesIn } from "../operator/settings.ts";
 
 /** Runs the controllers against the cluster of the kubeconfig, or of the Pod this runs in, until SIGTERM or SIGINT. */
 export async function manager(words: readonly string[], version: string): Promise<void> {
@@ -19,7 +20,7 @@ export async function manager(words: readonly string[], version: string): Promis
     console.log(describeFlags());
     return;
   }
-  const parsed = parseFlags(words);
+  const parsed = parseFlags(words, { "runtime-image": imagesIn().runtimeImage });
   if (parsed.error !== undefined) throw new CommandError(`${parsed.error}; see agent-sandbox manager --help`);
   if (parsed.flags.version) {
     console.log(`agent-sandbox manager ${version} (Node ${process.versions.node})`);

@@ -1,6 +1,5 @@
-import type { SandboxClaim, SandboxTemplate, SandboxWarmPool } from "@agent-sandbox/api";
+import { choosePool, type SandboxClaim, type SandboxTemplate, type SandboxWarmPool } from "@agent-sandbox/api";
 import { expect, test } from "vitest";
-import { choosePool } from "../client/template-pool.ts";
 import { bindingOutcome } from "./claim.ts";
 import { poolTable, scalePool } from "./pool.ts";
 import { templateTable } from "./template.ts";
