@@ -35,7 +35,8 @@ describe("a burst of as many claims as the pool has members", () => {
     const spent = await burst(100);
     expect(spent).toMatchObject({ "create sandboxes": 100, "create pods": 100, "patch sandboxclaims/status": 100 });
     expect(spent["patch sandboxes"]).toBe(100);
-    expect(spent["patch sandboxwarmpools/status"] ?? 0).toBeLessThanOrEqual(4);
+    // The first four changes, the full pool, and one for the second that the burst takes.
+    expect(spent["patch sandboxwarmpools/status"] ?? 0).toBeLessThanOrEqual(6);
   });
 
   test.for([

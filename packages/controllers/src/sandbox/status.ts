@@ -64,9 +64,9 @@ function serviceFields({ metadata }: Sandbox, clusterDomain: string): Pick<Sandb
 
 /**
  * How long the first status of a pool member may wait. Nobody waits for a member that is starting; where Pods start within this
- * time, the first status says that the member is ready.
+ * time, the first status says that the member is ready. A claim may wait for a member that has an address.
  */
-const memberStatusWaitsMs = 1_000;
+const memberStatusWaitsMs = { addressed: 1_000, starting: scheduledStatusWaitsMs };
 
 /** How long the first status may still wait. Zero unless it is a new pool member whose Pod is starting normally. */
 export function firstStatusWaitMs(
@@ -78,7 +78,9 @@ export function firstStatusWaitMs(
   const ready = findCondition(after.conditions, "Ready");
   const isStarting = ready?.status === "False" && ready.reason === "DependenciesNotReady";
   const isUnschedulable = findCondition(after.conditions, "PodScheduled")?.status === "False";
-  return isStarting && !isUnschedulable && !isFaulty ? Math.max(0, memberStatusWaitsMs - (watched.unreported ?? 0)) : 0;
+  if (!isStarting || isUnschedulable || isFaulty) return 0;
+  const longestMs = memberStatusWaitsMs[after.podIPs === undefined ? "starting" : "addressed"];
+  return Math.max(0, longestMs - (watched.unreported ?? 0));
 }
 
 /** Most Pods are saved or restored within this time. The status then reports the result only. */

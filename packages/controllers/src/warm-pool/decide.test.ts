@@ -1,8 +1,8 @@
 import type { Sandbox, SandboxWarmPool } from "@agent-sandbox/api";
 import { describe, expect, test } from "vitest";
 import { condition, created, epoch, memberNamed, poolOf } from "../extensions.test.support.ts";
-import { type Decision } from "./decide.ts";
-import { judge, moves, unready } from "./pool.test.support.ts";
+import { type Decision, decide, type PoolMemory } from "./decide.ts";
+import { judge, look, moves, unready } from "./pool.test.support.ts";
 
 const minute = 60_000;
 const readyOf = ({ status }: Decision) => status?.conditions?.find(({ type }) => type === "Ready");
@@ -62,7 +62,7 @@ describe("decide(): replica accounting", () => {
     [condition("PodScheduled", "True", "X")],
   ])("does not count a member as ready with %j (POOL-10)", ([given]) => {
     const { status } = judge({ sandboxes: [memberNamed("a", { status: { conditions: given ? [given] : [] } })] });
-    expect(status).toMatchObject({ replicas: 1, readyReplicas: 0 });
+    expect(status).toMatchObject({ readyReplicas: 0 });
   });
 
   test("reports the observed generation (POOL-11)", () => {
@@ -120,7 +120,10 @@ describe("decide(): replica accounting", () => {
   test("requeues for the end of the earliest grace, and not at all for a Ready pool (POOL-16)", () => {
     const later = { creationTimestamp: "2026-03-01T10:02:00Z" };
     const sandboxes = [unready("a"), unready("b", { metadata: later, status: {} }), memberNamed("c")];
-    const { memory, requeueAt } = judge({ sandboxes, memory: { unreportedSince: epoch } }, epoch + 3 * minute);
+    const { memory, requeueAt } = judge(
+      { sandboxes, memory: { writes: { unreportedSince: epoch } } },
+      epoch + 3 * minute,
+    );
     expect([memory.checkUnreadyAt, requeueAt]).toEqual([epoch + 5 * minute + 2_000, epoch + 5 * minute + 2_000]);
     const full = judge({ sandboxes: ["a", "b", "c"].map((name) => memberNamed(name)) });
     expect(full.requeueAt).toBeUndefined();
@@ -180,7 +183,7 @@ describe("decide(): replica accounting", () => {
 
   test("reports what failed together with the counts (POOL-49)", () => {
     const decision = judge({ failure: "quota exceeded", sandboxes: [memberNamed("a")] });
-    expect(decision.status).toMatchObject({ replicas: 1, readyReplicas: 1 });
+    expect(decision.status).toMatchObject({ readyReplicas: 1 });
     expect(readyOf(decision)).toMatchObject({ reason: "ReconcilerError", message: "Error seen: quota exceeded" });
   });
 });
@@ -195,13 +198,67 @@ describe("decide(): status writes", () => {
     expect([decision.status, decision.requeueAt]).toEqual([undefined, undefined]);
   });
 
-  test("delays the status when a member was taken, and drops it when the member is replaced in time (POOL-50)", () => {
+  test("reports at once that a member was taken, together with its replacement (POOL-50, POOL-56)", () => {
     const taken = judge({ pool: settled, sandboxes: full.slice(1) });
-    expect([moves(taken), taken.status, taken.requeueAt]).toEqual([["+1"], undefined, epoch + 5_000]);
-    const late = judge({ pool: settled, sandboxes: full.slice(1), memory: taken.memory }, epoch + 5_000);
-    expect(late.status).toMatchObject({ replicas: 2, readyReplicas: 2 });
-    const replaced = judge({ pool: settled, sandboxes: full, memory: taken.memory }, epoch + 1_000);
-    expect([replaced.status, replaced.memory.unreportedSince]).toEqual([undefined, undefined]);
+    expect(moves(taken)).toEqual(["+1"]);
+    expect(taken.status).toMatchObject({ replicas: 3, readyReplicas: 2 });
+    const starting = [...full.slice(1), unready("d")];
+    const pool = reported(taken.status);
+    expect(judge({ pool, sandboxes: starting, memory: taken.memory }, epoch + 9_000).status).toBeUndefined();
+    const replaced = judge({ pool, sandboxes: full, memory: taken.memory }, epoch + 1_000);
+    expect(replaced.status).toMatchObject({ replicas: 3, readyReplicas: 3 });
+  });
+
+  test("shows fewer replicas while a member is not replaced yet (POOL-56)", () => {
+    const settings = { replenishDelayMs: 60_000 };
+    const { memory } = judge({ pool: settled, sandboxes: full, settings });
+    const taken = judge({ pool: settled, sandboxes: full.slice(1), settings, memory }, epoch + 1_000);
+    expect([moves(taken), taken.status]).toMatchObject([[], { replicas: 2, readyReplicas: 2 }]);
+  });
+
+  /** The pool as it is after each of these counts of Ready members was observed, one every `everyMs`; and the times of the writes. */
+  const write = (counts: readonly number[], everyMs: number) => {
+    let pool = settled;
+    let memory: PoolMemory = {};
+    const writtenAt: number[] = [];
+    for (const [nth, count] of counts.entries()) {
+      const now = epoch + nth * everyMs;
+      const sandboxes = full.map((member, at) => (at < count ? member : unready(member.metadata.name ?? "")));
+      const decision = judge({ pool, sandboxes, memory }, now);
+      memory = decision.memory;
+      if (decision.status === undefined) continue;
+      pool = reported(decision.status);
+      writtenAt.push(now - epoch);
+    }
+    return { pool, writtenAt };
+  };
+  const flapping = (times: number): number[] => Array.from({ length: times }, (_, nth) => (nth % 2 === 0 ? 2 : 3));
+
+  test("writes four changes of the counts at once and then one per second (POOL-50)", () => {
+    const { writtenAt } = write(flapping(1_000), 10);
+    expect(writtenAt.slice(0, 4)).toEqual([0, 10, 20, 30]);
+    // Ten seconds: the burst, one that says the pool is full, and one per second.
+    expect(writtenAt.length).toBeLessThanOrEqual(4 + 1 + 10);
+    expect(writtenAt.length).toBeGreaterThanOrEqual(4 + 9);
+  });
+
+  test("writes the last of many changes when it is due (POOL-50)", () => {
+    const counts = [2, 1, 2, 1, 2, 1, 0];
+    const { pool, writtenAt } = write(counts, 10);
+    expect([writtenAt, pool.status?.readyReplicas]).toEqual([[0, 10, 20, 30], 1]);
+    const last = write([...counts, ...Array.from({ length: 100 }, () => 0)], 10);
+    expect([last.writtenAt.length, last.pool.status?.readyReplicas]).toEqual([5, 0]);
+  });
+
+  test("reports each of two changes per two seconds, for ever (POOL-50)", () => {
+    const { writtenAt } = write(flapping(100), 1_000);
+    expect(writtenAt).toHaveLength(100);
+  });
+
+  test("a clock that is set back stops no report (POOL-52)", () => {
+    const memory: PoolMemory = { writes: { left: 0, countedAt: epoch + 3_600_000 } };
+    const decision = decide(look({ pool: settled, sandboxes: full.slice(1), memory }), memory, epoch);
+    expect(decision.statusDueAt).toBe(epoch + 1_000);
   });
 
   test("writes at once when the pool is full, has a new generation, or lost its template (POOL-50)", () => {

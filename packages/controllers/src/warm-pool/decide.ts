@@ -4,7 +4,8 @@ import { errorText } from "../error-text.ts";
 import type { FailedActions, Observed } from "./observe.ts";
 import { memberOf } from "./prototype.ts";
 import { grantRefill, type RefillMemory } from "./refill.ts";
-import { desiredReplicas, errorStatus, isNewTrouble, statusDueAt, statusOf, troubleOf } from "./status.ts";
+import { desiredReplicas, errorStatus, isNewTrouble, statusOf, troubleOf } from "./status.ts";
+import { statusDue, type WriteMemory } from "./status-writes.ts";
 import { leastUseful, sortOrphans, sortUnready, staleMembers, type Unready } from "./upkeep.ts";
 
 /** Performed only on the objects that the action contains, at their version: a member that was claimed since is left alone. */
@@ -17,8 +18,7 @@ export type Action =
 /** The memory of a pool between passes. The controller works correctly without it, for example after a restart. */
 export interface PoolMemory {
   readonly refill?: RefillMemory;
-  /** Since when the status is out of date. */
-  readonly unreportedSince?: number;
+  readonly writes?: WriteMemory;
   /** When to check the members that are not Ready. */
   readonly checkUnreadyAt?: number;
   /** Whether members were kept because they cannot be scheduled. */
@@ -49,7 +49,7 @@ function populateAndReport(observed: Observed, memory: PoolMemory, now: number):
   const { refill, actions } = population;
   const report = reportOn(observed, memory, {
     heldUp: unready.heldUp.length,
-    isGrowing: actions.some(addsMembers),
+    added: actions.reduce((sum, action) => sum + addedBy(action), 0),
     now,
   });
   const times = [population.requeueAt, report.requeueAt, unready.checkAt].filter((time) => time !== undefined);
@@ -58,7 +58,7 @@ function populateAndReport(observed: Observed, memory: PoolMemory, now: number):
     events: [...eventsOn(memory, unready), ...troubleEvents(observed, report)],
     memory: {
       refill,
-      ...(report.unreportedSince === undefined ? {} : { unreportedSince: report.unreportedSince }),
+      writes: report.writes,
       ...(unready.checkAt === undefined ? {} : { checkUnreadyAt: unready.checkAt }),
       ...(unready.heldUp.length > 0 ? { isHeldUp: true } : {}),
     },
@@ -157,29 +157,26 @@ function isWork(action: Action): boolean {
 interface Report {
   readonly status?: SandboxWarmPoolStatus;
   readonly statusDueAt?: number;
-  readonly unreportedSince?: number;
+  readonly writes: WriteMemory;
   readonly requeueAt?: number;
 }
 
-/**
- * Members that this pass adds are not in the counts yet, and a member that never makes progress causes no event. So the pool is
- * reconciled again when the counts are due, and finds members that are stuck.
- */
+/** A member that never makes progress causes no event. So the pool is reconciled again some time after it has added members. */
 function reportOn(
   observed: Observed,
   memory: PoolMemory,
-  { heldUp, isGrowing, now }: { heldUp: number; isGrowing: boolean; now: number },
+  { heldUp, added, now }: { heldUp: number; added: number; now: number },
 ): Report {
-  const status = statusOf(observed, { heldUp }, now);
-  const dueAt = statusDueAt(observed, memory, status, now);
-  const later: Report = isGrowing ? { unreportedSince: now, requeueAt: now + observed.settings.statusLagMs } : {};
-  if (dueAt === undefined) return later;
-  if (dueAt <= now) return { status, ...later };
-  return { status, statusDueAt: dueAt, unreportedSince: memory.unreportedSince ?? now };
+  const status = statusOf(observed, { heldUp, added }, now);
+  const { at, memory: writes } = statusDue(observed, memory.writes ?? {}, status, now);
+  const later = added > 0 ? { requeueAt: now + observed.settings.statusLagMs } : {};
+  if (at === undefined) return { writes, ...later };
+  return { status, writes, ...(at > now && { statusDueAt: at }), ...later };
 }
 
-function addsMembers(action: Action): boolean {
-  return action.do === "create" || action.do === "adopt";
+function addedBy(action: Action): number {
+  if (action.do === "create") return action.count;
+  return action.do === "adopt" ? action.orphans.length : 0;
 }
 
 /** Members that cannot be scheduled have events of their own: a cluster may take minutes to add a node. */

@@ -9,8 +9,12 @@ export interface PoolSettings extends RefillLimits {
   readonly maxBatch: number;
   /** Whether the cluster autoscaler may evict unclaimed members. */
   readonly markEvictable: boolean;
-  /** How long the counts in the status may be out of date while a pool is refilled. */
+  /** How long changes of the status may wait that nobody waits for. */
   readonly statusLagMs: number;
+  /** How many changes of the counts are written to the status at once before further ones are combined. */
+  readonly statusBurst: number;
+  /** How often the counts are written to the status after that. */
+  readonly statusIntervalMs: number;
 }
 
 export const defaultPoolSettings: PoolSettings = {
@@ -21,6 +25,8 @@ export const defaultPoolSettings: PoolSettings = {
   replenishDelayMs: 0,
   refillPauseMs: 0,
   maxPerSecond: 0,
-  // A member that is claimed and replaced within this time costs no status write.
   statusLagMs: 5_000,
+  // Two claims, each of which takes a member that is replaced.
+  statusBurst: 4,
+  statusIntervalMs: 1_000,
 };

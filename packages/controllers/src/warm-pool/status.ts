@@ -6,18 +6,24 @@ import {
   nameHash,
   type ReportedCondition,
   type SandboxWarmPoolStatus,
-  semanticEqual,
   setCondition,
   troubleIn,
   unscheduled,
   warmPoolSandboxLabel,
 } from "@agent-sandbox/api";
-import type { PoolMemory } from "./decide.ts";
 import type { Observed } from "./observe.ts";
 import { outdatedMembers } from "./upkeep.ts";
 
-export function statusOf(observed: Observed, { heldUp }: { heldUp: number }, now: number): SandboxWarmPoolStatus {
-  const status = withConditions(observed, [templateFound(observed), ready(observed, heldUp)], now);
+export interface Counted {
+  /** Members that no node has room for. */
+  readonly heldUp: number;
+  /** Members that this pass adds. They exist when the status is written. */
+  readonly added?: number;
+}
+
+export function statusOf(observed: Observed, { heldUp, added = 0 }: Counted, now: number): SandboxWarmPoolStatus {
+  const counted = withConditions(observed, [templateFound(observed), ready(observed, heldUp)], now);
+  const status = { ...counted, replicas: observed.members.active + added };
   const outdated = outdatedMembers(observed).length;
   return outdated === 0 ? status : { ...status, outdatedReplicas: outdated };
 }
@@ -87,40 +93,8 @@ export function troubleOf(status: SandboxWarmPoolStatus | undefined): string | u
   return troubleIn(findCondition(status?.conditions, "Ready")?.message);
 }
 
-/**
- * When the status is to be written; undefined when it has not changed. Counts that change while members come and go are
- * written together after a delay. A change that somebody may be waiting for is written at once.
- */
-export function statusDueAt(
-  { pool, settings }: Observed,
-  memory: PoolMemory,
-  status: SandboxWarmPoolStatus,
-  now: number,
-): number | undefined {
-  const before = pool.status;
-  if (semanticEqual(before, status, ["status"])) return undefined;
-  const isUrgent =
-    before?.conditions === undefined ||
-    before.observedGeneration !== status.observedGeneration ||
-    before.selector !== status.selector ||
-    statusOfType(before, "TemplateFound") !== statusOfType(status, "TemplateFound") ||
-    isNewTrouble(before, status) ||
-    (statusOfType(status, "Ready") === "True" && status.replicas === (pool.spec.replicas ?? 1)) ||
-    isError(status);
-  // The minimum: the wait must not get longer when the clock is set back.
-  return isUrgent ? now : Math.min(memory.unreportedSince ?? now, now) + settings.statusLagMs;
-}
-
 /** Whether the status says for the first time what is wrong with members. */
 export function isNewTrouble(before: SandboxWarmPoolStatus | undefined, after: SandboxWarmPoolStatus): boolean {
   const trouble = troubleOf(after);
   return trouble !== undefined && trouble !== troubleOf(before);
-}
-
-function statusOfType({ conditions }: SandboxWarmPoolStatus, type: string): string | undefined {
-  return findCondition(conditions, type)?.status;
-}
-
-function isError({ conditions }: SandboxWarmPoolStatus): boolean {
-  return ["ReconcilerError", "Unschedulable"].includes(findCondition(conditions, "Ready")?.reason ?? "");
 }
