@@ -47,8 +47,10 @@ export async function awaitObject<O extends KubeObject, T>(
     last = outcome.why;
     progress.show(`${shown}: ${last}`);
   }
-  const hint = "It is still being tried; use --timeout to wait longer";
-  throw new CommandError(`timed out after ${timeoutMs / 1000} s waiting for ${shown}: ${last}. ${hint}`);
+  signal?.throwIfAborted();
+  throw new CommandError(
+    `timed out after ${timeoutMs / 1000} s waiting for ${shown}: ${last}; use --timeout to wait longer`,
+  );
 }
 
 /** The object after a change; undefined for a change without objects. */

@@ -60,16 +60,21 @@ export async function untilReady(
       const found = await podTrouble(connection, name);
       const trouble = found === undefined ? "" : describeTrouble(found);
       if (!hopeless.test(`${found?.reason}: ${trouble}`)) continue;
-      throw new CommandError(`${shown} does not start: ${trouble}${hintFor(trouble)}`);
+      throw new CommandError(`${shown} does not start: ${trouble}${await hintFor(connection, name, trouble)}`);
     }
   } finally {
     ended.abort();
   }
 }
 
-function hintFor(trouble: string): string {
-  const [, folder] = /hostPath "([^"]+)".*configuration/.exec(trouble) ?? [];
-  return folder === undefined ? "" : `. To allow it, restart the box with --allow-host-path ${folder}`;
+/** How the operator allows a folder that the node refuses. */
+async function hintFor({ client, namespace }: Connection, name: string, trouble: string): Promise<string> {
+  if (!/hostPath.*this node's configuration/.test(trouble)) return "";
+  const [, quoted] = /hostPath "([^"]+)"/.exec(trouble) ?? [];
+  const [, index = "0"] = /volumes\[(\d+)\]/.exec(trouble) ?? [];
+  const { spec } = await client.get(sandboxes, { name, namespace });
+  const folder = quoted ?? spec.podTemplate?.spec?.volumes?.[Number(index)]?.hostPath?.path;
+  return `. To allow it, restart the box with --allow-host-path ${folder}`;
 }
 
 function lookAgain(): Disposable & { readonly later: Promise<"later"> } {
@@ -85,7 +90,11 @@ export function startOutcome(sandbox: Sandbox): Outcome<unknown> {
   const ready = findCondition(sandbox.status?.conditions, "Ready");
   const isRefused = ready?.reason === "ReconcilerError" && /is forbidden|is invalid/.test(ready.message ?? "");
   if (ready?.status === "False" && (isRefused || finalReasons.has(ready.reason))) {
-    return { type: "failed", why: `it does not start: ${ready.message || ready.reason}` };
+    const message = ready.message || ready.reason;
+    const hint = /RuntimeClass "[^"]+" not found/.test(message)
+      ? "; list the runtimes with: agent-sandbox get runtimeclasses"
+      : "";
+    return { type: "failed", why: `it does not start: ${message}${hint}` };
   }
   return resumeOutcome(sandbox);
 }

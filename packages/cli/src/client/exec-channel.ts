@@ -80,7 +80,8 @@ export function exitCodeOf(answer: ExecStatus): number {
 export const missingProgramCode = 127;
 const unusableProgramCode = 126;
 
-function startFailureCode(message: string): number {
+/** The exit code for the message of a command that did not start. */
+export function startFailureCode(message: string): number {
   if (/executable file not found|error finding executable|no such file or directory/i.test(message))
     return missingProgramCode;
   return /permission denied|exec format error/i.test(message) ? unusableProgramCode : 1;

@@ -2,7 +2,7 @@ import { describeTrouble } from "@agent-sandbox/api";
 import type { WebSocket } from "ws";
 import { CommandError } from "../command-error.ts";
 import type { Connection } from "./connect.ts";
-import { execProtocol } from "./exec-channel.ts";
+import { execProtocol, startFailureCode } from "./exec-channel.ts";
 import { openSocket } from "./pod-socket.ts";
 import { podTrouble } from "./pod-trouble.ts";
 import { podPath, type SandboxPod, sessionError } from "./sandbox-pod.ts";
@@ -27,17 +27,19 @@ export async function openExec(
   for (const word of words) query.append("command", word);
   const path = `${podPath(namespace, pod.name, "exec")}?${query.toString()}`;
   return openSocket(access, path, execProtocol).catch(async (error: unknown) => {
-    throw sessionError(await notRunning(connection, pod, error), pod);
+    throw sessionError(await explained(connection, pod, error), pod);
   });
 }
 
-/** Says why the container does not run, if that is the problem. */
-async function notRunning(
+/** Says why the container does not run, if that is the problem. Otherwise the exit code tells whether the program exists. */
+async function explained(
   connection: Connection,
   { name, sandbox = name }: SandboxPod,
   error: unknown,
 ): Promise<unknown> {
-  if (!(error instanceof CommandError) || !/container not (running|found)/.test(error.message)) return error;
+  if (!(error instanceof CommandError)) return error;
+  if (!/container not (running|found)/.test(error.message))
+    return new CommandError(error.message, { cause: error, exitCode: startFailureCode(error.message) });
   const trouble = await podTrouble(connection, sandbox);
   const why = trouble === undefined ? "its container does not run" : describeTrouble(trouble);
   return new CommandError(`sandbox "${sandbox}" cannot run commands: ${why}`, { cause: error });

@@ -18,9 +18,13 @@ export function shutdownIn(ms: number): string {
   return new Date(Date.now() + ms).toISOString().replace(/\.\d+/, "");
 }
 
-/** A kind whose objects the server deletes at a time that can be postponed. */
-export interface Expiring<T> {
+/** A kind of objects that a command creates and deletes. */
+export interface Removable<T> {
   readonly resource: KindResource<T>;
+}
+
+/** A kind whose objects the server deletes at a time that can be postponed. */
+export interface Expiring<T> extends Removable<T> {
   /** The part of the spec with the time. */
   readonly expiry: (shutdownTime: string) => object;
 }
@@ -40,13 +44,17 @@ export const expiringClaim: Expiring<SandboxClaim> = {
 /** Deletes a sandbox or a claim at the end of a command, unless it is cancelled. */
 export class Removal<T extends KubeObject & { metadata: ObjectMeta }> implements AsyncDisposable {
   readonly #connection: Connection;
-  readonly #kind: Expiring<T>;
+  readonly #kind: Removable<T> & Partial<Expiring<T>>;
   readonly #name: { readonly name: string; readonly namespace: string };
   readonly #uid: string;
   #renewal: NodeJS.Timeout | undefined;
   #isCancelled = false;
 
-  constructor(connection: Connection, kind: Expiring<T>, { metadata: { name = "", uid = "" } }: T) {
+  constructor(
+    connection: Connection,
+    kind: Removable<T> & Partial<Expiring<T>>,
+    { metadata: { name = "", uid = "" } }: T,
+  ) {
     this.#connection = connection;
     this.#kind = kind;
     this.#name = { name, namespace: connection.namespace };
@@ -77,7 +85,7 @@ export class Removal<T extends KubeObject & { metadata: ObjectMeta }> implements
   async #renew(): Promise<void> {
     await this.#connection.client.patch(this.#kind.resource, this.#name, {
       type: "merge",
-      body: { spec: this.#kind.expiry(shutdownIn(leaseMs)) },
+      body: { spec: this.#kind.expiry?.(shutdownIn(leaseMs)) },
       preconditions: { uid: this.#uid },
     });
   }

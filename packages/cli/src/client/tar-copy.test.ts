@@ -70,7 +70,9 @@ test("links, devices and pipes are skipped, and nothing is written through them"
 test("a local link at the place of a file is refused", async () => {
   mkdirSync(join(folder, "to"));
   symlinkSync(join(folder, "victim"), join(folder, "to/file"));
-  await expect(unpackTo(archive({ name: "x/file" }), "x", join(folder, "to"), counted())).rejects.toThrow("ELOOP");
+  await expect(unpackTo(archive({ name: "x/file" }), "x", join(folder, "to"), counted())).rejects.toThrow(
+    "too many symbolic links",
+  );
   expect(readdirSync(folder)).toEqual(["to"]);
 });
 

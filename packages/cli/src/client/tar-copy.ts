@@ -1,9 +1,12 @@
+import { randomBytes } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
-import { lstat, mkdir, open, opendir } from "node:fs/promises";
+import { lstat, mkdir, open, opendir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { getSystemErrorMessage } from "node:util";
 import { extract, pack } from "tar-stream";
+import { CommandError } from "../command-error.ts";
 import { insideOf } from "./copy-paths.ts";
 
 /** What a copy has done so far. */
@@ -57,13 +60,7 @@ export async function unpackTo(archive: Readable, root: string, destination: str
       await mkdir(target, { recursive: true });
     } else if (target !== undefined && type === "file") {
       await mkdir(dirname(target), { recursive: true });
-      const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
-      await using file = await open(target, flags, mode & 0o777);
-      for await (const chunk of entry) {
-        const { length } = chunk as Buffer;
-        await file.writeFile(chunk as Buffer);
-        count.bytes += length;
-      }
+      await writeEntry(target, entry, { mode: mode & 0o777, count });
       count.files += 1;
       continue;
     } else {
@@ -71,4 +68,36 @@ export async function unpackTo(archive: Readable, root: string, destination: str
     }
     entry.resume();
   }
+}
+
+/** Writes a file. Until it is complete, a file that was there before stays. */
+async function writeEntry(
+  target: string,
+  content: AsyncIterable<unknown>,
+  { mode, count }: { readonly mode: number; readonly count: CopyCount },
+): Promise<void> {
+  const before = await lstat(target).catch(() => undefined);
+  // A device or a pipe is written to, not replaced. Links are refused.
+  const isReplaced = before === undefined || before.isFile();
+  const path = isReplaced ? `${target}.${randomBytes(4).toString("hex")}.partial` : target;
+  const flags = isReplaced
+    ? constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
+    : constants.O_WRONLY | constants.O_NOFOLLOW;
+  try {
+    await using file = await open(path, flags, mode);
+    for await (const chunk of content) {
+      await file.writeFile(chunk as Buffer);
+      count.bytes += (chunk as Buffer).length;
+    }
+    if (isReplaced) await rename(path, target);
+  } catch (error) {
+    if (isReplaced) await rm(path, { force: true });
+    throw new CommandError(`Cannot write "${target}": ${sayWhy(error)}`, { cause: error });
+  }
+}
+
+/** The reason without the call and path that Node's messages repeat. */
+function sayWhy(error: unknown): string {
+  const { errno } = error as NodeJS.ErrnoException;
+  return typeof errno === "number" ? getSystemErrorMessage(errno) : String(error);
 }

@@ -1,8 +1,10 @@
-import { isReason } from "@agent-sandbox/kube/requests";
+import { sandboxClaims } from "@agent-sandbox/api";
+import { type Client, isReason } from "@agent-sandbox/kube/requests";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, resolveResource, resourceOfKind, type ServedResource } from "../client/discovery.ts";
 import { readManifests } from "../client/manifests.ts";
 import { convertShortForm } from "../client/short-forms.ts";
+import { isSandboxes } from "../client/wide-columns.ts";
 import { CommandError } from "../command-error.ts";
 
 export interface DeleteOptions extends GlobalOptions {
@@ -15,6 +17,8 @@ interface Target {
   readonly resource: ServedResource;
   readonly name: string;
   readonly namespace: string;
+  /** A word of the user. The name of a claim stands for that of its sandbox. */
+  readonly isWord?: boolean;
 }
 
 /** Deletes objects and everything they own. Reports missing objects after the others are deleted. */
@@ -34,20 +38,33 @@ export async function deleteObjects(words: readonly string[], options: DeleteOpt
   if (options.all === true) targets.push(...(await allOf(connection, words, served)));
   else {
     for (const { type, name } of namedBy(words)) {
-      targets.push({ resource: resolveResource(type, served), name, namespace });
+      targets.push({ resource: resolveResource(type, served), name, namespace, isWord: true });
     }
   }
   const missing: string[] = [];
-  for (const { resource, name, namespace: own } of targets) {
-    try {
-      await client.delete(resource, { name, ...(resource.namespaced && { namespace: own }) });
-      console.log(`${displayName(resource, name)} deleted`);
-    } catch (error) {
-      if (!isReason(error, "NotFound")) throw error;
-      missing.push(displayName(resource, name));
-    }
+  for (const target of targets) {
+    const gone = await deleteOne(client, target);
+    if (gone === undefined) missing.push(displayName(target.resource, target.name));
+    else console.log(`${gone} deleted`);
   }
   if (missing.length > 0 && options.ignoreNotFound !== true) throw new CommandError(`${missing.join(", ")} not found`);
+}
+
+/** Deletes an object. Returns what was deleted; undefined: it does not exist. */
+async function deleteOne(client: Client, target: Target): Promise<string | undefined> {
+  const { resource, name, namespace, isWord = false } = target;
+  const candidates = isWord && isSandboxes(resource) ? [resource, sandboxClaims] : [resource];
+  for (const candidate of candidates) {
+    try {
+      await client.delete(candidate, { name, ...(candidate.namespaced && { namespace }) });
+      return displayName(candidate, name);
+    } catch (error) {
+      // A server without the extensions has no claims, and a user may not be allowed to delete them.
+      const isGuess = candidate !== resource && isReason(error, "Forbidden");
+      if (!isReason(error, "NotFound") && !isGuess) throw error;
+    }
+  }
+  return undefined;
 }
 
 /** All objects of the types in the namespace. Cluster-wide objects must be named: a mistake would affect everybody. */

@@ -1,5 +1,6 @@
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
-import { displayName, fetchJson, refused, type ServedResource } from "../client/discovery.ts";
+import { displayName, fetchJson, RefusedError, refused, type ServedResource } from "../client/discovery.ts";
+import { sandboxOfClaim } from "../client/find-sandbox.ts";
 import { withResources } from "../client/known-resources.ts";
 import { readKernels, readPods } from "../client/pod-runtimes.ts";
 import { formatTable, GrowingTable, type Table } from "../client/table.ts";
@@ -39,9 +40,7 @@ export async function get(type: string, names: readonly string[], options: GetOp
   const found = await withResources(connection.transport, wanted.types, (resources) =>
     Promise.all(
       resources.map(async (resource) => {
-        const paths = pathsOf(resource, wanted.names, { ...options, namespace: connection.namespace });
-        const answers = await Promise.all(paths.map((path) => fetchJson(connection.transport, path, accept)));
-        return { resource, answers };
+        return { resource, answers: await readAll(connection, resource, wanted.names, { options, accept }) };
       }),
     ),
   );
@@ -55,6 +54,34 @@ export async function get(type: string, names: readonly string[], options: GetOp
       printTables(tables, { wide, namespaces: allNamespaces && resource.namespaced });
     }
   }
+}
+
+interface Reading {
+  readonly options: GetOptions;
+  readonly accept: string | undefined;
+}
+
+/** The list of a resource, or its objects with these names. The name of a claim stands for that of its sandbox. */
+async function readAll(
+  connection: Connection,
+  resource: ServedResource,
+  names: readonly string[],
+  { options, accept }: Reading,
+): Promise<readonly unknown[]> {
+  const { transport, namespace } = connection;
+  const read = (wanted: readonly string[]): Promise<unknown>[] =>
+    pathsOf(resource, wanted, { ...options, namespace }).map((path) => fetchJson(transport, path, accept));
+  if (names.length === 0 || !isSandboxes(resource)) return Promise.all(read(names));
+  return Promise.all(
+    names.map((name) =>
+      Promise.all(read([name])).catch(async (error: unknown) => {
+        if (!(error instanceof RefusedError) || error.status !== 404) throw error;
+        const held = await sandboxOfClaim(connection, name);
+        if (held !== undefined) return Promise.all(read([held]));
+        throw new RefusedError(`${error.message}; list them with: agent-sandbox get sandboxes`, error.status);
+      }),
+    ),
+  ).then((answers) => answers.flat());
 }
 
 /** Prints the table, and then a row for each change until this program is interrupted. */

@@ -51,7 +51,11 @@ export async function askToResume(
 export async function untilResumed(
   connection: Connection,
   name: string,
-  { timeoutMs, snapshot }: { readonly timeoutMs: number; readonly snapshot?: string },
+  {
+    timeoutMs,
+    snapshot,
+    signal,
+  }: { readonly timeoutMs: number; readonly snapshot?: string; readonly signal?: AbortSignal },
 ): Promise<SuspensionStatus> {
   using progress = new Progress();
   try {
@@ -62,9 +66,10 @@ export async function untilResumed(
       timeoutMs,
       progress,
       judge: (sandbox) => resumeOutcome(sandbox, snapshot),
+      ...(signal && { signal }),
     });
   } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
+    if (!(error instanceof CommandError) || signal?.aborted === true) throw error;
     const explained = explainedBy(error.message, await podTrouble(connection, name));
     throw new CommandError(explained, { cause: error, exitCode: error.exitCode });
   }

@@ -3,10 +3,12 @@ import { isReason } from "@agent-sandbox/kube/requests";
 import { awaitObject } from "../client/await-object.ts";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { displayName } from "../client/discovery.ts";
-import { findSandbox } from "../client/find-sandbox.ts";
+import { findSandbox, sandboxOfClaim } from "../client/find-sandbox.ts";
 import { formatAge, formatBytes } from "../client/format-amounts.ts";
 import { Progress } from "../client/progress.ts";
+import { Removal } from "../client/removal.ts";
 import { snapshotOutcome } from "../client/sandbox-state.ts";
+import { SignalForwarder } from "../client/signals.ts";
 import { formatTable } from "../client/table.ts";
 import { parseDuration } from "../client/wait-condition.ts";
 import { CommandError } from "../command-error.ts";
@@ -23,11 +25,12 @@ export interface CreateOptions extends GlobalOptions {
 
 export async function createSnapshot(named: string, name: string | undefined, options: CreateOptions): Promise<void> {
   const timeoutMs = parseDuration(options.timeout);
+  await using signals = new SignalForwarder();
   await using connection = await connect(options);
-  // Otherwise a mistyped name would leave a snapshot that failed.
   const sandbox = (await findSandbox(connection, named)).metadata.name ?? named;
   const spec = snapshotSpec(sandbox, options);
-  const taken = await takeSnapshot(connection, { name: name ?? snapshotName(sandbox, new Date()), spec, timeoutMs });
+  const shown = name ?? snapshotName(sandbox, new Date());
+  const taken = await takeSnapshot(connection, { name: shown, spec, timeoutMs, interrupted: signals.interrupted });
   console.log(`${displayName(sandboxSnapshots, taken.metadata.name ?? "")} created (${describeSnapshot(taken)})`);
 }
 
@@ -53,10 +56,17 @@ export function snapshotName(sandbox: string, now: Date): string {
   return `${sandbox}-${date}-${time.slice(0, 6)}`;
 }
 
-/** Creates a snapshot and waits until it is complete. A snapshot that failed stays, so that users can look at its conditions. */
+export interface Taking {
+  readonly name: string;
+  readonly spec: SandboxSnapshotSpec;
+  readonly timeoutMs: number;
+  readonly interrupted: AbortSignal;
+}
+
+/** Creates a snapshot and waits until it is complete. It is deleted if it fails, or if the wait ends before. */
 export async function takeSnapshot(
   connection: Connection,
-  { name, spec, timeoutMs }: { readonly name: string; readonly spec: SandboxSnapshotSpec; readonly timeoutMs: number },
+  { name, spec, timeoutMs, interrupted: signal }: Taking,
 ): Promise<SandboxSnapshot> {
   const { client, namespace } = connection;
   const { apiVersion, kind } = sandboxSnapshots;
@@ -65,10 +75,13 @@ export async function takeSnapshot(
     if (!isReason(error, "NotFound")) throw error;
     throw new CommandError("the server has no SandboxSnapshots: only a box takes snapshots", { cause: error });
   });
+  await using removal = new Removal(connection, { resource: sandboxSnapshots }, created);
   using progress = new Progress();
   const shown = `snapshot "${name}"`;
   const judge = snapshotOutcome;
-  const status = await awaitObject(connection, { resource: sandboxSnapshots, name, shown, timeoutMs, progress, judge });
+  const wanted = { resource: sandboxSnapshots, name, shown, timeoutMs, progress, judge, signal };
+  const status = await awaitObject(connection, wanted);
+  removal.cancel();
   return { ...created, ...(status && { status }) };
 }
 
@@ -91,7 +104,8 @@ export async function listSnapshots(sandbox: string | undefined, options: ListOp
   await using connection = await connect(options);
   const scope = options.allNamespaces === true ? {} : { namespace: connection.namespace };
   const { items } = await connection.client.list(sandboxSnapshots, scope);
-  const shown = items.filter((one) => sandbox === undefined || sourceOf(one) === sandbox);
+  const held = sandbox === undefined ? undefined : await sandboxOfClaim(connection, sandbox);
+  const shown = items.filter((one) => sandbox === undefined || [sandbox, held].includes(sourceOf(one)));
   if (shown.length === 0) console.error("No snapshots found");
   else console.log(snapshotTable(shown, Date.now(), options.allNamespaces === true));
 }

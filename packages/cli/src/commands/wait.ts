@@ -1,6 +1,8 @@
-import { type Change, followResource, type KubeError, type KubeObject } from "@agent-sandbox/kube/requests";
+import { sandboxes } from "@agent-sandbox/api";
+import { type Change, followResource, isReason, type KubeError, type KubeObject } from "@agent-sandbox/kube/requests";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, resolveResource, type ServedResource } from "../client/discovery.ts";
+import { sandboxOfClaim } from "../client/find-sandbox.ts";
 import { explainedBy, podTrouble } from "../client/pod-trouble.ts";
 import {
   meets,
@@ -9,6 +11,7 @@ import {
   standing,
   type WaitedCondition,
 } from "../client/wait-condition.ts";
+import { isSandboxes } from "../client/wide-columns.ts";
 import { CommandError } from "../command-error.ts";
 
 export interface WaitOptions extends GlobalOptions {
@@ -27,9 +30,27 @@ export async function wait(targets: readonly string[], options: WaitOptions): Pr
   });
   await using connection = await connect(options);
   const types = await discover(connection.transport);
-  const waited = names.map(({ type, name }) => ({ resource: resolveResource(type, types), name }));
+  const waited = await Promise.all(
+    names.map(async ({ type, name }) => {
+      const resource = resolveResource(type, types);
+      return { resource, name: isSandboxes(resource) ? await sandboxNamed(connection, name) : name };
+    }),
+  );
   const signal = AbortSignal.timeout(timeoutMs);
   for (const { resource, name } of waited) await waitForOne(connection, resource, { name, wanted, signal });
+}
+
+/** The name of a sandbox, or that of the sandbox that a claim of this name holds. */
+async function sandboxNamed(connection: Connection, name: string): Promise<string> {
+  const { client, namespace } = connection;
+  try {
+    await client.get(sandboxes, { name, namespace });
+    return name;
+  } catch (error) {
+    // The wait itself reports what is not allowed.
+    if (!isReason(error, "NotFound")) return name;
+    return (await sandboxOfClaim(connection, name)) ?? name;
+  }
 }
 
 interface Wait {
