@@ -76,3 +76,10 @@ export class KubeError extends Error {
 export function isReason(error: unknown, ...reasons: KubeReason[]): error is KubeError {
   return error instanceof KubeError && reasons.includes(error.reason);
 }
+
+/** Whether an object could not be created because its namespace is being deleted. The error may be the cause of another one. */
+export function isNamespaceEnding(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const causes = error instanceof KubeError ? (error.details?.causes ?? []) : [];
+  return causes.some(({ reason }) => reason === "NamespaceTerminating") || isNamespaceEnding(error.cause);
+}

@@ -69,8 +69,11 @@ export class Informers implements AsyncDisposable {
   ): Informer<T> {
     const { client, scheduler: clock = systemScheduler, log = silentLogger, follow } = this.#options;
     const { plural } = resource;
-    const onTrouble: FollowOptions<T>["onTrouble"] = ({ error, ...rest }) =>
-      log.warn({ resource: plural, err: error, ...rest }, "watch interrupted");
+    const onTrouble: FollowOptions<T>["onTrouble"] = ({ error, silent, ...rest }) => {
+      // An API server sends no bookmarks for a resource that has not changed since it started.
+      if (silent) log.debug({ resource: plural, ...rest }, "watch silent, reopened");
+      else log.warn({ resource: plural, err: error, ...rest }, "watch interrupted");
+    };
     const onInvalidObject = (error: unknown): void =>
       log.error({ resource: plural, err: error }, "object not processed");
     const transform = orUnchanged(trim, onInvalidObject);

@@ -100,6 +100,17 @@ describe("Runner", () => {
     expect(passes).toEqual(["a/1 at 0", "a/1 at 250", "a/1 at 500"]);
   });
 
+  test("retries a creation in a namespace that is being deleted without a warning", async () => {
+    const details = { causes: [{ reason: "NamespaceTerminating" }] };
+    const cause = new KubeError("Forbidden", "no new content", { details });
+    const { clock, passes, logged, runner } = openRig(() => () => Promise.reject(new Error("no Pod", { cause })));
+    runner.start();
+    runner.add("a/1");
+    await clock.advance(5);
+    expect(passes).toHaveLength(2);
+    expect(new Set(logged)).toEqual(new Set(["debug: reconcile failed: the namespace is being deleted"]));
+  });
+
   test("retries a failed pass with backoff and logs it", async () => {
     const { clock, passes, logged, runner } = openRig(() => () => Promise.reject(new Error("no")));
     runner.start();

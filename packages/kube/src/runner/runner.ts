@@ -1,7 +1,7 @@
 import { type Fence, fenceScope } from "../cache/fence.ts";
 import { FencedClient } from "../cache/fenced-client.ts";
 import type { Client } from "../client.ts";
-import { KubeError } from "../errors.ts";
+import { isNamespaceEnding, KubeError } from "../errors.ts";
 import { KeyCounts } from "../limits/key-counts.ts";
 import { childLogger, type Logger, silentLogger } from "../logger.ts";
 import type { Backoff } from "../queue/backoff.ts";
@@ -213,6 +213,7 @@ export class Runner implements AsyncDisposable {
       return { type: "done", result: "terminal" };
     }
     if (this.#waiting.signal.aborted) log.debug({ err: error }, "reconcile aborted");
+    else if (isNamespaceEnding(error)) log.debug({ err: error }, "reconcile failed: the namespace is being deleted");
     else log.warn({ err: error }, "reconcile failed");
     return { type: "failed", atLeastMs: error instanceof KubeError ? error.retryAfterMs : undefined, result: "error" };
   }

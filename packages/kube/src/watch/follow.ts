@@ -20,6 +20,8 @@ export interface Trouble {
   /** Consecutive failed attempts. */
   readonly failures: number;
   readonly retryInMs: number;
+  /** The connection was silent for too long and is replaced. This is normal where servers send no bookmarks. */
+  readonly silent: boolean;
 }
 
 export interface FollowOptions<T extends KubeObject> {

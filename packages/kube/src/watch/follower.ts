@@ -154,7 +154,9 @@ export class Follower<T extends KubeObject> {
     watch?.close();
     const ending = { livedMs: watch?.livedMs ?? 0, failures: state.failures, ...(error ? { error } : {}) };
     const { keepVersion, waitMs, failures } = recover(ending, (this.#options.random ?? Math.random)());
-    if (error && !this.#options.signal.aborted) this.#options.onTrouble?.({ error, failures, retryInMs: waitMs });
+    const silent = watch?.fellSilent ?? false;
+    if (error && !this.#options.signal.aborted)
+      this.#options.onTrouble?.({ error, failures, retryInMs: waitMs, silent });
     if (state.at === "empty" || !keepVersion) return { waitMs, next: { at: "empty", failures } };
     const wasSilent = watch && !watch.hasReceived && ending.livedMs >= healthyAfterMs;
     return { waitMs, next: { at: wasSilent ? "doubting" : "listed", failures, version: state.version } };
