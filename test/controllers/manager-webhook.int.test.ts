@@ -12,6 +12,7 @@ import { createClient, type Resource, silentLogger } from "@agent-sandbox/kube";
 import { MemoryApiServer, VirtualClock } from "@agent-sandbox/kube/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { flagTable } from "../../packages/controllers/src/manager/flag-table.ts";
+import { MemoryPair } from "../../packages/controllers/src/manager/memory-pair.ts";
 import {
   findCertificates,
   keepCertificates,
@@ -186,6 +187,28 @@ describe("certificates that the manager manages", () => {
       const { data: after = {} } = await client.get(secrets, secretPlace);
       expect(after["tls.crt"]).not.toBe(first["tls.crt"]);
     }
+  });
+
+  test("are kept in memory where no files can be written, and renewed there (MANAGER-1, MANAGER-7)", async () => {
+    const { client } = openCluster();
+    // Root ignores permissions, but nobody can create folders in /sys.
+    const readOnly = flags({ "webhook-cert-dir": "/sys/serving-certs" });
+    const memory = new MemoryPair();
+    const files = await manageCertificates(client, readOnly, { issue, nowMs: nowMs - 336 * dayMs, memory });
+    expect(files.memory).toBe(memory);
+    const told: object[] = [];
+    const log = { ...silentLogger, info: (fields: object) => void told.push(fields) };
+    await using webhook = await serveWebhook({ address: { host: "127.0.0.1", port: 0 }, files, log });
+    const authority = async (): Promise<string> => {
+      const { data = {} } = await client.get(secrets, secretPlace);
+      return Buffer.from(data["ca.crt"] ?? "", "base64").toString();
+    };
+    const old = await authority();
+    expect((await post(webhook.port, { ca: old, body: review })).status).toBe(200);
+    await manageCertificates(client, readOnly, { issue, nowMs, memory });
+    await expect.poll(() => told).toEqual([{ files: "in memory" }]);
+    expect((await post(webhook.port, { ca: await authority(), body: review })).status).toBe(200);
+    await expect(post(webhook.port, { ca: old, body: review })).rejects.toThrow(/certificate/);
   });
 
   test("are checked every hour, also after a failure, until the manager stops (MANAGER-4)", async () => {

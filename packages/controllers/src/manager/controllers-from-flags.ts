@@ -42,5 +42,6 @@ export function controllersFromFlags(
 function runtimeFrom(flags: ManagerFlags): InjectedRuntime | undefined {
   const image = flags["runtime-image"];
   const delivery = flags["runtime-delivery"] === "ImageVolume" ? "ImageVolume" : "InitContainer";
-  return image === "" ? undefined : { image, delivery };
+  const pullPolicy = flags["runtime-image-pull-policy"] as "Always" | "IfNotPresent" | "Never";
+  return image === "" ? undefined : { image, pullPolicy, delivery };
 }

@@ -25,6 +25,7 @@ export interface ManagerFlags {
   readonly "cluster-domain": string;
   readonly "router-namespace": string;
   readonly "runtime-image": string;
+  readonly "runtime-image-pull-policy": string;
   readonly "runtime-delivery": string;
   readonly "leader-elect": boolean;
   readonly "leader-election-namespace": string;
@@ -78,7 +79,14 @@ export const flagTable: { readonly [Name in FlagName]: FlagRow<ManagerFlags[Name
   "watch-namespaces": list("watch only these namespaces, separated by commas; all if empty"),
   "cluster-domain": text("cluster.local", "the cluster's DNS domain"),
   "router-namespace": text("agent-sandbox-system", "the namespace of the router that the default NetworkPolicy admits"),
-  "runtime-image": text("", "the sandboxd image for Sandboxes with runtime: Injected; without it they report an error"),
+  "runtime-image": text(
+    "",
+    "the sandboxd image for Sandboxes with runtime: Injected; by default the image of this version; if set to nothing, they report an error",
+  ),
+  "runtime-image-pull-policy": text(
+    "IfNotPresent",
+    "when nodes pull the sandboxd image: Always, IfNotPresent or Never",
+  ),
   "runtime-delivery": text(
     "InitContainer",
     "how sandboxd is delivered: InitContainer, or ImageVolume if nodes support image volumes",
@@ -117,7 +125,10 @@ export const flagTable: { readonly [Name in FlagName]: FlagRow<ManagerFlags[Name
   "enable-webhook": boolean(true, "serve the conversion webhook"),
   "manage-webhook-certs": boolean(true, "create and rotate the webhook certificate"),
   "webhook-port": integer(9443, "port of the webhook"),
-  "webhook-cert-dir": text(join(tmpdir(), "k8s-webhook-server", "serving-certs"), "directory of the certificate"),
+  "webhook-cert-dir": text(
+    join(tmpdir(), "k8s-webhook-server", "serving-certs"),
+    "directory of the certificate; a managed one is kept in memory if it cannot be written there",
+  ),
   "webhook-cert-name": text("tls.crt", "file name of the certificate"),
   "webhook-key-name": text("tls.key", "file name of the key"),
   "webhook-service-name": text("agent-sandbox-webhook-service", "name of the webhook's Service"),

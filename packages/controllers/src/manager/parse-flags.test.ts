@@ -52,6 +52,7 @@ const ours = {
   "watch-namespaces": [],
   "router-namespace": "agent-sandbox-system",
   "runtime-image": "",
+  "runtime-image-pull-policy": "IfNotPresent",
   "runtime-delivery": "InitContainer",
 };
 
@@ -102,6 +103,7 @@ describe("parseFlags()", () => {
     ["--router-namespace=a/b", "want a namespace"],
     ["--runtime-delivery=Pigeon", "want InitContainer or ImageVolume"],
     ["--runtime-image=two words", "want an image"],
+    ["--runtime-image-pull-policy=Sometimes", "want Always, IfNotPresent, Never"],
   ] as const)("rejects %s (MANAGER-16)", ([word, reason]) => {
     expect(parseFlags([word])).toEqual({ error: expect.stringContaining(reason) });
   });
@@ -141,7 +143,10 @@ describe("controllersFromFlags()", () => {
     ["--extensions", { extensions: true }],
     ["--cluster-domain=my.net", { settings: { clusterDomain: "my.net" } }],
     ["--sandbox-write-behind-window=250ms", { settings: { writeBehindMs: 250 } }],
-    ["--runtime-image=x", { settings: { runtime: { image: "x", delivery: "InitContainer" } } }],
+    [
+      "--runtime-image=x",
+      { settings: { runtime: { image: "x", pullPolicy: "IfNotPresent", delivery: "InitContainer" } } },
+    ],
     ["--sandbox-concurrent-workers=7", { workers: { sandbox: 7 } }],
     ["--sandbox-claim-concurrent-workers=7", { workers: { sandboxclaim: 7 } }],
     ["--sandbox-warm-pool-concurrent-workers=7", { workers: { sandboxwarmpool: 7 } }],

@@ -5,9 +5,13 @@ export type ParsedFlags =
   | { readonly flags: ManagerFlags; readonly warnings: readonly string[]; readonly error?: never }
   | { readonly error: string };
 
-/** Parses arguments like Go's flag package: `--name=value`, `--name value`, `--switch`, with one dash or two. */
-export function parseFlags(args: readonly string[]): ParsedFlags {
-  const values = new Map<string, unknown>(Object.entries(flagTable).map(([name, { initial }]) => [name, initial]));
+/**
+ * Parses arguments like Go's flag package: `--name=value`, `--name value`, `--switch`, with one dash or two. `defaults` replace those
+ * of the table.
+ */
+export function parseFlags(args: readonly string[], defaults: Partial<ManagerFlags> = {}): ParsedFlags {
+  const initial = Object.entries(flagTable).map(([name, row]): [string, unknown] => [name, row.initial]);
+  const values = new Map<string, unknown>([...initial, ...Object.entries(defaults)]);
   const left = [...args];
   for (let arg = left.shift(); arg !== undefined; arg = left.shift()) {
     const [, name = "", , inline] = /^--?([^=\s-][^=]*)(=(.*))?$/s.exec(arg) ?? [];
@@ -87,6 +91,7 @@ const notNegative: readonly FlagName[] = [
   "sandbox-write-behind-window",
 ];
 const deliveries: readonly string[] = ["InitContainer", "ImageVolume"];
+const pullPolicies: readonly string[] = ["Always", "IfNotPresent", "Never"];
 const levels: readonly string[] = ["", "debug", "info", "warn", "error"];
 
 function validate(flags: ManagerFlags): string | undefined {
@@ -108,6 +113,10 @@ function validate(flags: ManagerFlags): string | undefined {
     return `Cannot use --runtime-delivery=${delivery}: want ${deliveries.join(" or ")}`;
   }
   if (/\s/.test(flags["runtime-image"])) return `Cannot use --runtime-image="${flags["runtime-image"]}": want an image`;
+  const policy = flags["runtime-image-pull-policy"];
+  if (!pullPolicies.includes(policy)) {
+    return `Cannot use --runtime-image-pull-policy=${policy}: want ${pullPolicies.join(", ")}`;
+  }
   const level = flags["zap-log-level"];
   if (!levels.includes(level)) return `Cannot use --zap-log-level=${level}: want debug, info, warn or error`;
   return undefined;

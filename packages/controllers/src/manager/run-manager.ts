@@ -14,6 +14,7 @@ import { Health, probesOf } from "./health.ts";
 import { readLabelDomains } from "./label-domains.ts";
 import { eitherAborts, lead, leaseName } from "./lead.ts";
 import { type BuildInfo, ManagerMetrics } from "./manager-metrics.ts";
+import { MemoryPair } from "./memory-pair.ts";
 import { type Handler, parseBindAddress, type Serving, servePaths } from "./plain-server.ts";
 import { profilesOf } from "./profiles.ts";
 import { findCertificates, keepCertificates, manageCertificates } from "./webhook-certificates.ts";
@@ -160,8 +161,9 @@ async function openServers(
   const scrapes = await open("metrics-bind-address", new Map([["/metrics", scrapeOf(metrics)], ...profiles]));
   let webhook: Serving | undefined;
   if (flags["enable-webhook"]) {
+    const memory = new MemoryPair();
     const manage = (): Promise<CertificateFiles> =>
-      manageCertificates(createClient(transport), flags, { issue, nowMs: Date.now() });
+      manageCertificates(createClient(transport), flags, { issue, nowMs: Date.now(), memory });
     const files = await (flags["manage-webhook-certs"] ? manage() : findCertificates(flags));
     if (flags["manage-webhook-certs"]) opening.use(keepCertificates(manage, { log }));
     webhook = opening.use(await serveWebhook({ address: { port: flags["webhook-port"] }, files, log }));

@@ -2,6 +2,7 @@ import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Client, type Logger, type Scheduler, systemScheduler } from "@agent-sandbox/kube";
 import type { ManagerFlags } from "./flag-table.ts";
+import { MemoryPair } from "./memory-pair.ts";
 import { type IssueOptions, sharedPair } from "./webhook-pair.ts";
 import type { CertificateFiles } from "./webhook-server.ts";
 import { trustWebhook } from "./webhook-trust.ts";
@@ -16,21 +17,33 @@ type WebhookFlags = Pick<
   | "webhook-namespace"
 >;
 
-/** Writes the shared certificate's authority to the CRDs, then the certificate to files. Writes only what has changed. */
+/**
+ * Writes the shared certificate's authority to the CRDs, then the certificate to files. Writes only what has changed. Where files cannot be
+ * written, the certificate is kept in `memory`. Pass the same one each time.
+ */
 export async function manageCertificates(
   client: Client,
   flags: WebhookFlags,
-  options: IssueOptions,
+  { memory = new MemoryPair(), ...options }: IssueOptions & { readonly memory?: MemoryPair },
 ): Promise<CertificateFiles> {
   const { authority, certificate, key } = await sharedPair(client, flags, options);
   await trustWebhook(client, { flags, authority });
   const folder = flags["webhook-cert-dir"];
-  await mkdir(folder, { recursive: true, mode: 0o700 });
   const files = { certificate: join(folder, "tls.crt"), key: join(folder, "tls.key") };
-  await put(files.certificate, certificate);
-  await put(files.key, key);
-  return files;
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await put(files.certificate, certificate);
+    await put(files.key, key);
+    return files;
+  } catch (error) {
+    if (!cannotWrite.includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    memory.set({ certificate, key });
+    return { ...files, memory };
+  }
 }
+
+/** A read-only root filesystem. A full disk is an error. */
+const cannotWrite: readonly string[] = ["EROFS", "EACCES", "EPERM"];
 
 async function put(path: string, text: string): Promise<void> {
   const found = await readFile(path, "utf8").catch(() => undefined);

@@ -6,11 +6,14 @@ import { createSecureContext } from "node:tls";
 import type { ListenAddress } from "@agent-sandbox/api";
 import { convertReview } from "@agent-sandbox/api/conversion";
 import type { Logger } from "@agent-sandbox/kube";
+import type { MemoryPair } from "./memory-pair.ts";
 import { listen, type Serving } from "./plain-server.ts";
 
 export interface CertificateFiles {
   readonly certificate: string;
   readonly key: string;
+  /** Used instead of the files, which could not be written. */
+  readonly memory?: MemoryPair;
 }
 
 export interface WebhookOptions {
@@ -39,12 +42,13 @@ export async function serveWebhook({ address, files, log, checkEveryMs = 10_000 
   const reload = async (): Promise<void> => {
     try {
       server.setSecureContext({ ...(await loadPair(files)), minVersion: "TLSv1.2" });
-      log.info({ files }, "webhook certificate loaded");
+      log.info(placeOf(files), "webhook certificate loaded");
     } catch (error) {
-      log.error({ err: error, files }, "webhook certificate not usable, keeping the previous one");
+      log.error({ err: error, ...placeOf(files) }, "webhook certificate not usable, keeping the previous one");
     }
   };
-  const stopWatching = watchPair(files, checkEveryMs, () => void reload());
+  const onChange = (): void => void reload();
+  const stopWatching = files.memory?.watch(onChange) ?? watchPair(files, checkEveryMs, onChange);
   const serving = await listen(server, address);
   return {
     port: serving.port,
@@ -55,8 +59,16 @@ export async function serveWebhook({ address, files, log, checkEveryMs = 10_000 
   };
 }
 
-async function loadPair({ certificate, key }: CertificateFiles): Promise<{ cert: Buffer; key: Buffer }> {
-  const pair = { cert: await readFile(certificate), key: await readFile(key) };
+/** For the log, which must not contain the key. */
+function placeOf({ certificate, key, memory }: CertificateFiles): object {
+  return memory === undefined ? { files: { certificate, key } } : { files: "in memory" };
+}
+
+async function loadPair({ certificate, key, memory }: CertificateFiles): Promise<{ cert: Buffer; key: Buffer }> {
+  const inMemory = memory?.get();
+  const pair = inMemory
+    ? { cert: Buffer.from(inMemory.certificate), key: Buffer.from(inMemory.key) }
+    : { cert: await readFile(certificate), key: await readFile(key) };
   createSecureContext(pair);
   return pair;
 }

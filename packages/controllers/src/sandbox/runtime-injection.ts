@@ -50,7 +50,7 @@ export function injectRuntime(spec: PodSpec, runtime: InjectedRuntime, sandbox: 
   const kept = (spec.volumes ?? []).filter(({ name }) => name !== runtimeVolume && name !== runtimeTokenVolume);
   const isInit = runtime.delivery === "InitContainer";
   // Image volumes are newer than the types.
-  const image = { image: { reference: runtime.image, pullPolicy: "IfNotPresent" } };
+  const image = { image: { reference: runtime.image, pullPolicy: runtime.pullPolicy ?? "IfNotPresent" } };
   return {
     ...spec,
     volumes: [
@@ -108,10 +108,11 @@ function supervised(container: Container, sandbox: Sandbox): Container {
 }
 
 /** Runs before the user's init containers, which may use the daemon. */
-function installer({ image }: InjectedRuntime): Container {
+function installer({ image, pullPolicy = "IfNotPresent" }: InjectedRuntime): Container {
   return {
     name: runtimeVolume,
     image,
+    imagePullPolicy: pullPolicy,
     command: ["/sandboxd", "install", runtimePath],
     volumeMounts: [{ name: runtimeVolume, mountPath: runtimePath }],
     // Satisfies the strictest Pod security standard, so that no namespace refuses the Pod because of this container.

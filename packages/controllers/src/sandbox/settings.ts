@@ -2,6 +2,8 @@
 export interface InjectedRuntime {
   /** An image that contains one file, `/sandboxd`. */
   readonly image: string;
+  /** Default `IfNotPresent`. */
+  readonly pullPolicy?: "Always" | "IfNotPresent" | "Never";
   /** `ImageVolume` mounts the image itself, where nodes can; `InitContainer` copies the file into an emptyDir. */
   readonly delivery: "ImageVolume" | "InitContainer";
 }
