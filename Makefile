@@ -13,7 +13,7 @@ help: ## List the targets
 RUNTIME ?= gvisor
 $(if $(filter $(RUNTIME),gvisor runc),,$(error RUNTIME is "$(RUNTIME)"; it can be gvisor or runc))
 
-.PHONY: setup setup-gvisor setup-runc setup-check setup-test
+.PHONY: setup setup-gvisor setup-runc setup-check setup-test setup-cluster
 setup setup-gvisor:
 	@scripts/setup.sh run
 setup-runc:
@@ -22,6 +22,8 @@ setup-check:
 	@scripts/setup.sh check
 setup-test:
 	@scripts/setup.sh test
+setup-cluster:
+	@scripts/setup.sh cluster
 
 .PHONY: up down
 up: setup-$(RUNTIME) ## Install missing packages, build gVisor, start the box and run a command in a first sandbox (RUNTIME=runc uses runc instead)
@@ -65,8 +67,9 @@ generate: manifests ## Regenerate all generated files
 	@sandboxd/generate
 	@python3 clients/python/tools/make_sync.py
 	@$(NODE) scripts/reference/main.ts
-manifests: setup-check ## Generate the CRDs in deploy/crds
+manifests: setup-check ## Generate the CRDs and the manifests in deploy
 	@$(NODE) packages/api/generate/main.ts
+	@$(NODE) scripts/operator/main.ts
 
 .PHONY: check format
 check: setup-check ## Check formatting, types, lint rules, imports, generated files and Go; run the unit tests
@@ -162,6 +165,17 @@ bench-sdk: setup-test gvisor ## The SDKs compared with the reference's, with loc
 	@$(NODE) bench/sdk/main.ts
 bench-cli: setup-test gvisor ## Commands of the CLI compared with kubectl and with runc and gVisor alone (needs root)
 	@$(NODE) bench/cli/main.ts
+
+CLUSTER := $(NODE) test/cluster/node/main.ts
+.PHONY: cluster-up cluster-down cluster-status cluster-load
+cluster-up: setup-cluster ## Start a Kubernetes cluster of one node on this machine, built on first use (needs root)
+	@$(CLUSTER) up
+cluster-down: ## Stop that cluster and remove all that it created
+	@$(CLUSTER) down
+cluster-status: ## Show its nodes, services and Pods, and the path of its kubeconfig
+	@$(CLUSTER) status
+cluster-load: ## Give it an image: make cluster-load ARCHIVE=dist/images/manager.tar
+	@$(CLUSTER) load $(ARCHIVE)
 
 .PHONY: deploy
 deploy: manifests ## Apply the CRDs to kubectl's current cluster

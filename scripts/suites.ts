@@ -210,6 +210,7 @@ export const checks: readonly Suite[] = [
   step("lint", "oxlint", "--type-aware", "--deny-warnings"),
   nodeScript("layers", "scripts/layers.ts"),
   nodeScript("CRDs", "packages/api/generate/main.ts", "--check"),
+  nodeScript("manifests", "scripts/operator/main.ts", "--check"),
   nodeScript("built-in kinds", "packages/apiserver/generate/main.ts", "--check"),
   nodeScript("protobuf shapes", "packages/apiserver/generate/protobuf.ts", "--check"),
   step("Go format", "scripts/check-go.sh", "format"),

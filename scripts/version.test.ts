@@ -21,7 +21,11 @@ test("no package has a version of its own", () => {
 
 test("the manifests of deploy/ use images of this version", () => {
   const images = globSync("deploy/*.yaml", { cwd: root }).flatMap((file) =>
-    [...readFileSync(`${root}/${file}`, "utf8").matchAll(/image: (agent-sandbox\S*)/g)].map(([, image]) => image),
+    [...readFileSync(`${root}/${file}`, "utf8").matchAll(/(?:image: |--runtime-image=)"?(localhost\/[^\s"]*)/g)].map(
+      ([, image]) => image,
+    ),
   );
-  expect(new Set(images)).toEqual(new Set([`agent-sandbox:${version}`]));
+  expect(new Set(images)).toEqual(
+    new Set([`localhost/agent-sandbox:${version}`, `localhost/agent-sandbox-runtime:${version}`]),
+  );
 });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -20,6 +20,7 @@ import {
   loadKubeconfig,
 } from "@agent-sandbox/kube";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { installCrds } from "../kube-apiserver/install-crds.ts";
 import { type Kubernetes, startKubernetes } from "../kube-apiserver/start.ts";
 import { ManagerProcess } from "./manager-process.ts";
@@ -49,8 +50,8 @@ beforeAll(async () => {
   owned.use(startPodFaker({ client, informers }));
   claims = informers.get(sandboxClaims);
   podsSeen = podCache(informers);
-  for (const name of [home, "one", "two", "three"]) await kubectl("create", "namespace", name);
-  await apply("manager-account.yaml");
+  for (const name of ["one", "two", "three"]) await kubectl("create", "namespace", name);
+  await applyPart(({ kind }) => ["Namespace", "ServiceAccount", "Role", "RoleBinding"].includes(kind));
   kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, kubeconfigWith(await kubectl("create", "token", account, "-n", home)), { mode: 0o600 });
 }, 120_000);
@@ -74,8 +75,18 @@ async function kubectl(...words: string[]): Promise<string> {
   return stdout;
 }
 
-function apply(manifest: string, ...words: string[]): Promise<string> {
-  return kubectl("apply", "-f", join(import.meta.dirname, "../../deploy", manifest), ...words);
+const deploy = join(import.meta.dirname, "../../deploy");
+const clusterRoles = ({ kind }: { kind: string }): boolean => kind.startsWith("ClusterRole");
+
+/** Applies or deletes objects of manifest.yaml and extensions.yaml. The CRDs need a Service, which does not exist here. */
+async function applyPart(isWanted: (object: { kind: string }) => boolean, verb = "apply"): Promise<void> {
+  const items = ["manifest.yaml", "extensions.yaml"]
+    .flatMap((file) => parseAllDocuments(readFileSync(join(deploy, file), "utf8")))
+    .map((document) => document.toJS() as { kind: string })
+    .filter(isWanted);
+  expect(items.length).toBeGreaterThan(0);
+  const stdin = JSON.stringify({ apiVersion: "v1", kind: "List", items });
+  expect(await kubernetes.kubectl([verb, "-f", "-"], { stdin })).toMatchObject({ code: 0, stderr: "" });
 }
 
 /** All of them inject the runtime, so that Secrets are created too. */
@@ -110,15 +121,14 @@ function troubleOf({ lines }: ManagerProcess): unknown[] {
   return lines.filter(({ level }) => Number(level) >= 40);
 }
 
-test("manager-rbac.yaml lets the manager serve every namespace, and manager-runtime-rbac.yaml inject sandboxd (MANAGER-12)", async () => {
-  await apply("manager-rbac.yaml");
-  await apply("manager-runtime-rbac.yaml");
+test("manifest.yaml and extensions.yaml let the manager serve every namespace and inject sandboxd (MANAGER-12)", async () => {
+  await applyPart(clusterRoles);
   await createPool("one");
   await using manager = startManager();
   const { status } = await claimIn("one");
   const name = status?.sandbox?.name ?? "";
   const { spec } = await client.get(pods, { namespace: "one", name });
-  expect(spec?.initContainers).toMatchObject([{ image }]);
+  expect(spec?.initContainers).toMatchObject([{ image, imagePullPolicy: "IfNotPresent" }]);
   await expect(client.get(secrets, { namespace: "one", name: `${name}-runtime` })).resolves.toMatchObject({});
   await expect(client.get(secrets, { namespace: home, name: "agent-sandbox-webhook-certs" })).resolves.toMatchObject(
     {},
@@ -128,10 +138,8 @@ test("manager-rbac.yaml lets the manager serve every namespace, and manager-runt
 }, 180_000);
 
 test("manager-namespace-rbac.yaml lets the manager serve that namespace and nothing else (MANAGER-12)", async () => {
-  for (const manifest of ["manager-rbac.yaml", "manager-runtime-rbac.yaml"]) {
-    await kubectl("delete", "-f", join(import.meta.dirname, "../../deploy", manifest));
-  }
-  await apply("manager-namespace-rbac.yaml", "-n", "two");
+  await applyPart(clusterRoles, "delete");
+  await kubectl("apply", "-f", join(deploy, "manager-namespace-rbac.yaml"), "-n", "two");
   await createPool("two");
   await createPool("three");
   await using manager = startManager("--watch-namespaces=two", "--enable-webhook=false");

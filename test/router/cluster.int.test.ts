@@ -20,7 +20,11 @@ const documents = (file: string) =>
 interface Manifest {
   readonly kind: string;
   readonly rules?: readonly { readonly resources: string[]; readonly verbs: string[] }[];
-  readonly spec?: { readonly template?: { readonly spec: { readonly containers: { readonly args: string[] }[] } } };
+  readonly spec?: {
+    readonly template?: {
+      readonly spec: { readonly containers: { readonly command: string[]; readonly args: string[] }[] };
+    };
+  };
 }
 
 const account = "system:serviceaccount:agent-sandbox-system:sandbox-router";
@@ -43,7 +47,8 @@ beforeAll(async () => {
   const prepare = (server: KubernetesServer): Promise<void> => installCrds(server, { crds: crds.filter(isCore) });
   kubernetes = stack.use(await startKubernetes({ users: [{ name: "alice" }, { name: "bob" }], auditLog, prepare }));
   await kubectl("create", "namespace", "agent-sandbox-system");
-  await kubectl("apply", "-f", join(deploy, "router-rbac.yaml"));
+  const isAccess = ({ kind }: Manifest): boolean => kind === "ServiceAccount" || kind.startsWith("ClusterRole");
+  for (const object of documents("router.yaml").filter(isAccess)) await create(object);
   kubeconfig = await accountKubeconfig();
   webPort = await servePod(0);
   await servePod(runtimePort);
@@ -115,8 +120,8 @@ function startRouter(...more: string[]): RouterProcess {
   const keyFile = join(kubernetes.folder, "router.key");
   writeFileSync(keyFile, "k".repeat(64), { mode: 0o600 });
   const deployment = documents("router.yaml").find(({ kind }) => kind === "Deployment");
-  const [command, ...flags] = deployment?.spec?.template?.spec.containers[0]?.args ?? [];
-  expect(command).toBe("router");
+  const { command, args: flags = [] } = deployment?.spec?.template?.spec.containers[0] ?? {};
+  expect(command?.at(-1)).toBe("router");
   const local = flags.map((flag) => flag.replace("/etc/sandbox-router/keys/key", keyFile));
   return new RouterProcess([...local, `--kubeconfig=${kubeconfig}`, "--wake-timeout=3s", ...more]);
 }
@@ -140,11 +145,11 @@ async function eventually(probe: () => unknown, expected: unknown): Promise<void
 }
 
 test("the API server accepts the manifests", async () => {
-  for (const file of ["router-rbac.yaml", "router-runtime-rbac.yaml", "router.yaml"]) {
+  for (const file of ["router-runtime-rbac.yaml", "router.yaml"]) {
     const checked = await kubectl("create", "--dry-run=server", "--validate=strict", "-f", join(deploy, file)).catch(
       (error: Error) => error.message,
     );
-    // The objects of the first file exist already.
+    // The account and its role exist already.
     const complaints = checked.split("\n").filter((line) => line.includes("rror") && !line.includes("already exists"));
     expect(complaints).toEqual([]);
   }
@@ -250,7 +255,7 @@ test("finishes requests in progress on SIGTERM", async () => {
 });
 
 test("uses exactly the permissions of its roles", () => {
-  const granted = ["router-rbac.yaml", "router-runtime-rbac.yaml"]
+  const granted = ["router.yaml", "router-runtime-rbac.yaml"]
     .flatMap(documents)
     .flatMap(({ rules = [] }) => rules)
     .flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)));
