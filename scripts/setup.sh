@@ -6,6 +6,7 @@
 #   scripts/setup.sh runc     also what compiling runc needs
 #   scripts/setup.sh check    also what `make check` needs
 #   scripts/setup.sh test     also what the test suites need
+#   scripts/setup.sh cluster  what the test cluster needs
 #   scripts/setup.sh fresh    what test/fresh needs
 #   scripts/setup.sh release  what `make release` needs: a cross compiler too
 set -euo pipefail
@@ -31,6 +32,13 @@ pkg-config|pkg-config|finds libseccomp for the build of runc
 fresh_tools='
 debootstrap|debootstrap|creates a new Debian system
 git|git|clones the repository into it
+'
+cluster_tools='
+/usr/lib/cni/bridge|containernetworking-plugins|connects Pods of the test cluster
+busybox|busybox-static|provides a small image for the tests
+flock|util-linux|serialises builds that fill a cache
+iptables|iptables|opens host ports of Pods of the test cluster
+openssl|openssl|creates the certificates of the test cluster
 '
 check_tools='
 protoc|protobuf-compiler|generates the gRPC code of sandboxd
@@ -169,10 +177,11 @@ case "${1:-}" in
   run) look_for "$run_tools" ;;
   runc) look_for "$run_tools$runc_tools" ;;
   check) look_for "$run_tools$check_tools" ;;
-  test) look_for "$run_tools$runc_tools$check_tools$fresh_tools$test_tools"; look_for_venv ;;
+  cluster) look_for "$run_tools$runc_tools$cluster_tools" ;;
+  test) look_for "$run_tools$runc_tools$check_tools$fresh_tools$cluster_tools$test_tools"; look_for_venv ;;
   fresh) look_for "$run_tools$fresh_tools" ;;
   release) look_for "$run_tools$runc_tools"; look_for_cross_compiler ;;
-  *) fail "usage: scripts/setup.sh run|runc|check|test|fresh|release" ;;
+  *) fail "usage: scripts/setup.sh run|runc|check|test|cluster|fresh|release" ;;
 esac
 look_for_libraries
 look_for_pip

@@ -13,9 +13,12 @@ export interface KeyPair {
 export class Authority {
   readonly certificate: string;
   readonly #folder: string;
+  readonly #days: number;
 
-  constructor(folder: string) {
+  /** Its certificates are valid for a number of days. Default: 2. */
+  constructor(folder: string, days = 2) {
     this.#folder = folder;
+    this.#days = days;
     const extensions = ["basicConstraints=critical,CA:TRUE", "keyUsage=keyCertSign", "subjectKeyIdentifier=hash"];
     const additions = extensions.flatMap((line) => ["-addext", line]);
     this.certificate = this.#request("ca", ["-subj", "/CN=test-authority", ...additions]).certificate;
@@ -27,9 +30,10 @@ export class Authority {
     return this.#issue(name, `${organizations}/CN=${escaped(name)}`, ["extendedKeyUsage=clientAuth"]);
   }
 
-  /** Issues a certificate for a server on loopback with the given DNS names. */
-  issueServer(name: string, dnsNames: readonly string[] = []): KeyPair {
-    const names = ["IP:127.0.0.1", ...["localhost", ...dnsNames].map((dns) => `DNS:${dns}`)].join(",");
+  /** Issues a certificate for a server on loopback with the given DNS names and additional addresses. */
+  issueServer(name: string, dnsNames: readonly string[] = [], addresses: readonly string[] = []): KeyPair {
+    const ips = ["127.0.0.1", ...addresses].map((address) => `IP:${address}`);
+    const names = [...ips, ...["localhost", ...dnsNames].map((dns) => `DNS:${dns}`)].join(",");
     return this.#issue(name, `/CN=${escaped(name)}`, ["extendedKeyUsage=serverAuth", `subjectAltName=${names}`]);
   }
 
@@ -42,7 +46,7 @@ export class Authority {
   #request(file: string, words: readonly string[]): KeyPair {
     const pair = { certificate: join(this.#folder, `${file}.crt`), key: join(this.#folder, `${file}.key`) };
     const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-    const files = ["-keyout", pair.key, "-out", pair.certificate, "-days", "2"];
+    const files = ["-keyout", pair.key, "-out", pair.certificate, "-days", String(this.#days)];
     // The machine's openssl.cnf could add extensions.
     const env = { ...process.env, OPENSSL_CONF: "/dev/null" };
     execFileSync("openssl", ["req", "-x509", "-utf8", ...curve, ...files, ...words], { stdio: "pipe", env });
