@@ -71,6 +71,10 @@ manifests: setup-check ## Generate the CRDs and the manifests in deploy
 	@$(NODE) packages/api/generate/main.ts
 	@$(NODE) scripts/operator/main.ts
 
+.PHONY: picture
+picture: setup gvisor ## Draw the README's picture of a terminal again, from a session on a real box (needs root)
+	@$(NODE) test/docs/make-picture.ts
+
 .PHONY: check format
 check: setup-check ## Check formatting, types, lint rules, imports, generated files and Go; run the unit tests
 	@$(NODE) scripts/check.ts

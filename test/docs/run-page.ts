@@ -9,21 +9,40 @@ import { type Step, scriptOf } from "./page-script.ts";
 
 /** Runs the steps of a page on a machine of its own. Rejects with what went wrong and the lines of the page. */
 export async function runPage(steps: readonly Step[]): Promise<void> {
+  const { outputs, ended, messages } = await runSteps(steps);
+  const outputOf = (step: number): string => outputs[step] ?? "";
+  if (process.env["SHOW_OUTPUTS"] === "1") show(steps, outputOf);
+  const failed = steps.slice(ended, ended + 1).map((step) => describe(step, "failed", outputOf(ended), messages));
+  const different = steps.slice(0, ended).flatMap((step, index) => differenceIn(step, outputOf(index)));
+  if (failed.length + different.length > 0) throw new Error([...failed, ...different].join("\n\n"));
+}
+
+export interface Run {
+  /** What each step printed. */
+  readonly outputs: readonly string[];
+  /** The number of steps that succeeded. */
+  readonly ended: number;
+  /** What the machine itself printed. */
+  readonly messages: string;
+}
+
+/** Runs steps, one after the other, on a machine of their own. The first that fails ends the run. */
+export async function runSteps(steps: readonly Step[]): Promise<Run> {
   const scratch = mkdtempSync(join(tmpdir(), "agent-sandbox-docs-"));
   try {
     const [outputs, script] = [join(scratch, "outputs"), join(scratch, "page.sh")];
     mkdirSync(outputs);
     writeFileSync(script, scriptOf(steps, outputs));
     const messages = await runWorld(scratch, script);
-    const outputOf = (step: number): string =>
-      read(join(outputs, String(step))).replaceAll(join(scratch, "data"), dataFolder);
-    if (process.env["SHOW_OUTPUTS"] === "1") show(steps, outputOf);
     const current = read(join(outputs, "current")).trim();
     if (current === "") throw new Error(`The box did not start: ${messages}`);
-    const last = current === "done" ? steps.length : Number(current);
-    const failed = steps.slice(last, last + 1).map((step) => describe(step, "failed", outputOf(last), messages));
-    const different = steps.slice(0, last).flatMap((step, index) => differenceIn(step, outputOf(index)));
-    if (failed.length + different.length > 0) throw new Error([...failed, ...different].join("\n\n"));
+    return {
+      outputs: steps.map((_, index) =>
+        read(join(outputs, String(index))).replaceAll(join(scratch, "data"), dataFolder),
+      ),
+      ended: current === "done" ? steps.length : Number(current),
+      messages,
+    };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
