@@ -19,9 +19,12 @@ function sections(command: Command, above: readonly string[]): string[] {
   if (other !== undefined) return [`${title}\n\n${command.description()}. ${other}`];
   return [
     `${title}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\``,
-    ...command.commands.flatMap((child) => sections(child, path)),
+    ...command.commands.filter((child) => !isHidden(child)).flatMap((child) => sections(child, path)),
   ];
 }
+
+/** Commands for scripts only. */
+const isHidden = (command: Command): boolean => command.name().startsWith("__");
 
 function helpOf(command: Command): string {
   let text = "";

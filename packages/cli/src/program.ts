@@ -11,12 +11,23 @@ import { declareSuggestions } from "./declare/suggestions.ts";
 import { declareTokens } from "./declare/tokens.ts";
 import { version } from "./version.ts";
 
+const exitStatuses = `
+Exit status:
+  0          success
+  1          failure; the standard error says in one line what to do
+  3          "status" found no running box
+  126, 127   the program of "exec" cannot be executed, or does not exist
+  128 + n    ended by signal n, as in 130 after Ctrl-C
+  137        the sandbox was suspended, restarted or deleted while a command ran in it
+  141        the reader of the output has closed the pipe
+"run", "exec", "shell" and "claim" return the exit status of their command.`;
+
 /** All commands and their options. Each command loads its module when it runs, so that `--help` and `get` start fast. */
 export function createProgram(): Command {
   const program = new Command("agent-sandbox")
     .description("Run isolated, stateful sandboxes with stable names, on this machine or on any Kubernetes cluster.")
     .version(version, "--version")
-    .showHelpAfterError("Run agent-sandbox --help to list the commands.")
+    .addHelpText("after", exitStatuses)
     .enablePositionalOptions();
 
   withServer(program);
@@ -59,7 +70,21 @@ export function createProgram(): Command {
     .command("completion")
     .description("Print a script that completes commands in a shell, as in: source <(agent-sandbox completion bash)")
     .argument("<shell>", "bash, zsh or fish")
-    .action(async (shell) => (await import("./commands/completion.ts")).completion(shell, program));
+    .addHelpText(
+      "after",
+      `
+It completes commands, options, and names of sandboxes, claims, pools, snapshots and images. To have it in every shell:
+  bash  echo 'source <(agent-sandbox completion bash)' >> ~/.bashrc
+  zsh   echo 'source <(agent-sandbox completion zsh)' >> ~/.zshrc
+  fish  agent-sandbox completion fish > ~/.config/fish/completions/agent-sandbox.fish`,
+    )
+    .action(async (shell) => (await import("./commands/completion.ts")).completion(shell));
+
+  program
+    .command("__complete", { hidden: true })
+    .description("Print what may stand at the end of a command line, for the scripts of `completion`")
+    .argument("[words...]")
+    .action(async (words) => (await import("./commands/completion.ts")).complete(words, program));
 
   program
     .command("manager")
@@ -80,5 +105,13 @@ export function createProgram(): Command {
     .action(async (flags) => (await import("./commands/router.ts")).router(flags, version));
 
   declareSuggestions(program);
+  adviseHelp(program, "agent-sandbox");
   return program;
+}
+
+/** After a usage error, each command names its own help. */
+function adviseHelp(command: Command, path: string): void {
+  const what = command.commands.length > 0 ? "to list the commands" : "for its arguments and options";
+  command.showHelpAfterError(`Run ${path} --help ${what}.`);
+  for (const child of command.commands) adviseHelp(child, `${path} ${child.name()}`);
 }

@@ -1,89 +1,51 @@
-import type { Command, Option } from "commander";
+import type { Command } from "commander";
 import { CommandError } from "../command-error.ts";
 
-const shells = ["bash", "zsh", "fish"] as const;
-
-/** Commands whose arguments are names of sandboxes. */
-const namesSandboxes = new Set([
-  "exec",
-  "shell",
-  "open",
-  "logs",
-  "port-forward",
-  "suspend",
-  "resume",
-  "describe",
-  "events",
-  "restart",
-  "fork",
-]);
-
-/** Prints a script that completes commands, options and names of sandboxes. */
-export function completion(shell: string, program: Command): void {
-  if (shell === "bash") console.log(bashScript(program));
-  else if (shell === "zsh") console.log(`autoload -U +X bashcompinit && bashcompinit\n${bashScript(program)}`);
-  else if (shell === "fish") console.log(fishScript(program));
-  else throw new CommandError(`Cannot complete for "${shell}": write ${shells.join(", ")}`);
-}
-
-const flagsOf = ({ options }: Command): string[] =>
-  options.flatMap(({ long, short }: Option) => [long, short].filter((flag): flag is string => Boolean(flag)));
-
-/** Every command with its parents, as in `snapshot create`. */
-function pathsOf(command: Command, above: readonly string[] = []): { path: string; command: Command }[] {
-  return command.commands.flatMap((child) => {
-    const path = [...above, child.name()];
-    return [{ path: path.join(" "), command: child }, ...pathsOf(child, path)];
-  });
-}
-
-const listNames = "agent-sandbox get sandboxes -o name 2>/dev/null | sed 's|.*/||'";
-
-export function bashScript(program: Command): string {
-  const cases = pathsOf(program).map(({ path, command }) => {
-    const words = [...command.commands.map((child) => child.name()), ...flagsOf(command)].join(" ");
-    const names = namesSandboxes.has(path) ? ` $(${listNames})` : "";
-    return `    "${path}") words="${words}${names}" ;;`;
-  });
-  const first = [...program.commands.map((command) => command.name()), ...flagsOf(program)].join(" ");
-  return `_agent_sandbox() {
-  local words path="" word
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$path $word" in
-${pathsOf(program)
-  .map(({ path }) => `      "${path.includes(" ") ? "" : " "}${path}") path="${path}" ;;`)
-  .join("\n")}
-    esac
+/** Each script asks the hidden command `__complete` for candidates, one per line with a tab before its description. */
+const scripts = {
+  // bash splits words at ":" and "=", so a candidate replaces only what follows them. Without candidates it completes files.
+  bash: `_agent_sandbox() {
+  local IFS=$'\\n' word
+  COMPREPLY=()
+  for word in $("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); do
+    COMPREPLY+=("\${word%%$'\\t'*}")
   done
-  case "$path" in
-${cases.join("\n")}
-    *) words="${first}" ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  [[ \${#COMPREPLY[@]} -eq 1 && \${COMPREPLY[0]} == *: ]] && compopt -o nospace 2>/dev/null
+  return 0
 }
-complete -o default -F _agent_sandbox agent-sandbox`;
+complete -o default -F _agent_sandbox agent-sandbox`,
+  zsh: `#compdef agent-sandbox
+_agent_sandbox() {
+  local -a candidates
+  local line
+  for line in "\${(@f)$("\${words[1]}" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    [[ -n $line ]] && candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+  done
+  if (( \${#candidates} )); then _describe agent-sandbox candidates; else _files; fi
+}
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
+compdef _agent_sandbox agent-sandbox`,
+  fish: `function __agent_sandbox_complete
+    set -l words (commandline -opc)
+    set -l found ($words[1] __complete -- $words[2..] (commandline -ct) 2>/dev/null)
+    if test (count $found) -gt 0
+        printf '%s\\n' $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
+end
+complete -c agent-sandbox -f -a '(__agent_sandbox_complete)'`,
+} as const;
+
+/** Prints a script that completes commands, options, names and values in a shell. */
+export function completion(shell: string): void {
+  if (!Object.hasOwn(scripts, shell))
+    throw new CommandError(`Cannot complete for "${shell}": write ${Object.keys(scripts).join(", ")}`);
+  console.log(scripts[shell as keyof typeof scripts]);
 }
 
-function fishScript(program: Command): string {
-  const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`\'`)}'`;
-  const top = program.commands.map((command) => command.name()).join(" ");
-  const lines = [
-    "complete -c agent-sandbox -f",
-    ...program.commands.map(
-      (command) =>
-        `complete -c agent-sandbox -n "not __fish_seen_subcommand_from ${top}" -a ${command.name()} -d ${quoted(command.description())}`,
-    ),
-  ];
-  for (const command of program.commands) {
-    const seen = `-n "__fish_seen_subcommand_from ${command.name()}"`;
-    for (const child of command.commands) {
-      lines.push(`complete -c agent-sandbox ${seen} -a ${child.name()} -d ${quoted(child.description())}`);
-    }
-    for (const { long, short, description } of command.options) {
-      const flags = [long && `-l ${long.slice(2)}`, short && `-s ${short.slice(1)}`].filter(Boolean).join(" ");
-      lines.push(`complete -c agent-sandbox ${seen} ${flags} -d ${quoted(description)}`);
-    }
-    if (namesSandboxes.has(command.name())) lines.push(`complete -c agent-sandbox ${seen} -a "(${listNames})"`);
-  }
-  return lines.join("\n");
+/** Prints what may stand at the end of a command line. Prints nothing if the server cannot be asked. */
+export async function complete(words: readonly string[], program: Command): Promise<void> {
+  const { candidatesFor } = await import("../client/candidates.ts");
+  for (const { text, description } of await candidatesFor(program, words)) console.log(`${text}\t${description}`);
 }

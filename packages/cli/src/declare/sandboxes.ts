@@ -114,6 +114,15 @@ export function declareDiagnosis(program: Command): void {
       (await import("../commands/events.ts")).events(sandbox, command.optsWithGlobals()),
     );
 
+  withServer(program.command("top"))
+    .description("Show the processor time and memory that running sandboxes use, and their limits")
+    .argument("[sandboxes...]", "names of sandboxes or claims (default: all of the namespace)")
+    .option("-A, --all-namespaces", "show sandboxes in all namespaces")
+    .option("--sort-by <column>", "cpu, memory or name", "name")
+    .action(async (names, _options, command) =>
+      (await import("../commands/top.ts")).top(names, command.optsWithGlobals()),
+    );
+
   withServer(program.command("restart"))
     .description("Start sandboxes again with their present spec. Files, volumes and the address stay; processes end")
     .argument("<sandboxes...>")

@@ -33,7 +33,7 @@ export const sameHere: Readonly<Record<string, string>> = {
 export function declareSuggestions(program: Command): void {
   for (const command of [program, ...program.commands.filter(({ commands }) => commands.length > 0)]) {
     command.showSuggestionAfterError(false).on("command:*", ([word = ""]: readonly string[]) => {
-      const names = command.commands.map((one) => one.name());
+      const names = command.commands.map((one) => one.name()).filter((name) => !name.startsWith("__"));
       const hint = suggestionFor(word, names, command === program ? sameHere : {});
       const path = command === program ? "agent-sandbox" : `agent-sandbox ${command.name()}`;
       const advice = hint === undefined ? "" : `\n(Did you mean "${path} ${hint}"?)`;
