@@ -1,6 +1,7 @@
-/** Rewrites `bench/RESULTS.md` from `bench/results/*.json`. */
+/** Rewrites `bench/RESULTS.md` from `bench/results/*.json`, and the figures in the README. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { updateReadme } from "../scripts/docs/measured-figures.ts";
 import { resultsFolder } from "./report.ts";
 
 const about = new Set(["machine", "commit", "date"]);
@@ -27,4 +28,5 @@ const files = readdirSync(resultsFolder)
 const head =
   "# Benchmark results\n\nWritten by `make bench` from `bench/results/`; the comment at the top of `bench/<suite>/main.ts` explains the figures.\n";
 writeFileSync(join(import.meta.dirname, "RESULTS.md"), [head, ...files.map(section)].join("\n"));
+updateReadme();
 console.log(`bench/RESULTS.md: ${files.length} benchmarks`);

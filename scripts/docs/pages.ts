@@ -32,3 +32,6 @@ export function documentedPages(): Page[] {
     }
   });
 }
+
+/** Whether the commands of a page use the images of `make images`. */
+export const usesImages = ({ path }: Page): boolean => path.startsWith("examples/") || path === "docs/guides/images.md";
