@@ -25,12 +25,12 @@ export function stepsOf(blocks: readonly Block[]): Step[] {
 }
 
 /** A block that must fail runs in a shell of its own, because the page's shell ends with the first command that fails. */
-function withStatus({ text, exitStatus = 0 }: Block): string {
+export function withStatus({ text, exitStatus = 0 }: Block): string {
   if (exitStatus === 0) return text;
   return `status=0; (\n${text}) || status=$?\n[ "$status" = ${exitStatus} ] || { echo "exit status $status"; exit 1; }\n`;
 }
 
-const hereDocument = (text: string): string => `<<'END OF THE BLOCK'\n${text}END OF THE BLOCK\n`;
+export const hereDocument = (text: string): string => `<<'END OF THE BLOCK'\n${text}END OF THE BLOCK\n`;
 
 /** The server checks a manifest as it would when it is applied, and changes nothing. */
 function dryRun(text: string): string {

@@ -1,38 +1,60 @@
 #!/usr/bin/env bash
-# Runs `make up` on a new Debian 12 that has its own nodejs and npm, but no Go, gVisor or runc. Succeeds if the first sandbox prints
-# the kernel of the wanted runtime; prints how long the first, the second and a restarted `make up` take.
+# Follows the README in a new Debian 12 that has nothing but what the README names: its requirements, `make up`, every block of
+# commands, and every example. Succeeds if all of them do, and if the first sandbox has the kernel of the wanted runtime. Prints how long
+# each block took.
 #
 #   test/fresh/debian.sh [gvisor|runc]
+#
+# PAGES names the pages that follow the README. Default: those of all examples.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . test/fresh/system.sh
 
 runtime=${1:-gvisor}
+times=()
+
+record() { times+=("$(printf '%8.1f s  %s' "$(($1))e-3" "$2")"); }
 
 timed() {
-  local start=$SECONDS
+  local began
+  began=$(date +%s%3N)
   say "$1"
   inside "$2" 2>&1 | tee "$scratch/output"
-  times+=("$(printf '%4d s  %s' "$((SECONDS - start))" "$1")")
+  record $(($(date +%s%3N) - began)) "$1"
+}
+
+# Runs the blocks of a page as a reader would, in one shell.
+follow() {
+  local time place
+  say "$1"
+  node --conditions=source --disable-warning=ExperimentalWarning test/fresh/page.ts "$root/root/agent-sandbox" "$1" >"$root/root/page.sh"
+  inside "cd /root/agent-sandbox && RUNTIME=$runtime bash /root/page.sh" 2>&1 | tee "$scratch/output"
+  while read -r _ time place; do record "$time" "$place"; done < <(grep '^times [0-9]* ' "$scratch/output")
 }
 
 say "a new Debian 12"
 start_debian "fresh-$$"
 connect_debian
-inside 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends nodejs npm make >/dev/null'
+# Pages name the default data folder.
+ln -s "agent-sandbox-$name" "$root/var/lib/agent-sandbox"
+echo 'APT::Get::Assume-Yes "true";' >"$root/etc/apt/apt.conf.d/99yes"
+inside 'apt-get update -qq; for program in node npm make git curl go runsc runc; do ! command -v "$program" || exit 1; done'
 git clone --quiet . "$root/root/agent-sandbox"
-inside 'node --version; npm --version; for program in go runsc runc; do ! command -v "$program" || exit 1; done'
 
-times=()
-make_up="cd /root/agent-sandbox && make up RUNTIME=$runtime"
-timed "the first make up" "$make_up"
+follow README.md
+inside 'printf "node %s, npm %s\n" "$(node --version)" "$(npm --version)"; for program in go runc; do ! command -v "$program" || exit 1; done'
 case $runtime in
   gvisor) grep -E 'Hello from my-sandbox: Linux .*gvisor' "$scratch/output" >/dev/null || fail "the sandbox does not run under gVisor" ;;
   runc) grep -F "Hello from my-sandbox: Linux $(uname -r)," "$scratch/output" >/dev/null || fail "the sandbox does not run with runc" ;;
 esac
+make_up="cd /root/agent-sandbox && make up RUNTIME=$runtime"
 timed "make up again, while the box runs" "$make_up"
 timed "make down and make up" "cd /root/agent-sandbox && make down && make up RUNTIME=$runtime"
 timed "doctor" "cd /root/agent-sandbox && dist/agent-sandbox doctor"
+
+pages=${PAGES-$(git ls-files examples/README.md 'examples/*/README.md' | sort)}
+for page in $pages; do follow "$page"; done
+
 inside 'cd /root/agent-sandbox && dist/agent-sandbox down --purge'
 say "times with RUNTIME=$runtime"
 printf '%s\n' "${times[@]}"
