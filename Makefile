@@ -53,6 +53,17 @@ sdk: setup ## Build the npm package of the TypeScript SDK into dist/sdk, and the
 	@$(NODE) scripts/sdk-package.ts
 	@$(NODE) scripts/python-package.ts
 
+# The lock is shared by all clones, because they share the cache.
+.PHONY: images
+images: ## Build the images workspace and code-interpreter from Debian packages into dist/images (FRESH=1: with the packages of today)
+	@scripts/setup.sh images
+	@mkdir -p $${XDG_CACHE_HOME:-$$HOME/.cache}/agent-sandbox
+	@FRESH=$(FRESH) flock $${XDG_CACHE_HOME:-$$HOME/.cache}/agent-sandbox/images.lock $(NODE) scripts/images/main.ts
+
+.PHONY: operator-images
+operator-images: setup-check ## Build the images of manager, router and sandboxd for clusters into dist/images, for x86_64 and arm64 (FRESH=1: with the Debian packages of today)
+	@FRESH=$(FRESH) $(NODE) scripts/operator-images/main.ts
+
 .PHONY: gvisor runc
 gvisor: setup ## Build gVisor; the box prefers it to an installed one
 	@packages/node/gvisor/build.sh dist
@@ -84,7 +95,7 @@ format: setup ## Format all sources
 
 # Each target test-<suite> runs the vitest project or the Go module of that name, and its tests are in packages/<suite>,
 # test/<suite> or sandboxd. scripts/targets.test.ts checks this.
-.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-docs test-state test-sdk test-security test-kube-apiserver test-differential test-clients test-reference-clients test-release
+.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-docs test-examples test-state test-sdk test-security test-kube-apiserver test-differential test-operator test-clients test-reference-clients test-release
 test: setup-test ## Run every suite; skips suites that passed before if nothing has changed (FRESH=1 runs them anyway)
 	@FRESH=$(FRESH) $(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -105,8 +116,10 @@ test-data-plane: test-sandboxd test-router ## sandboxd and the router, separatel
 	@$(NODE) scripts/test.ts data-plane
 test-e2e: setup-test ## The whole box, started and killed (needs root)
 	@$(NODE) scripts/test.ts e2e
-test-docs: setup-test ## Every command of README.md, docs and examples, run as written on a box of its own (needs root)
+test-docs: setup-test ## Every command of README.md and docs, run as written on a box of its own (needs root)
 	@$(NODE) scripts/test.ts docs
+test-examples: setup-test ## Every command of examples and of docs/guides/images.md, run as written on a box with the images (needs root)
+	@$(NODE) scripts/test.ts examples
 test-state: setup-test ## Saved memory, snapshots and forks of sandboxes in a box with gVisor (needs root)
 	@$(NODE) scripts/test.ts state
 test-sdk: setup-test ## The SDKs for TypeScript, Python and Go against a box: one contract on runc and gVisor, killed boxes, the examples of the guides (needs root)
@@ -117,6 +130,8 @@ test-kube-apiserver: setup-test ## Our CRDs and conversion webhook on kube-apise
 	@$(NODE) scripts/test.ts kube-apiserver
 test-differential: setup-test ## Send the same requests to the embedded API server and to kube-apiserver; compare the responses
 	@$(NODE) scripts/test.ts differential
+test-operator: setup-test ## What installs manager and router in a cluster: images, manifests, chart and `agent-sandbox install`, on kube-apiserver (needs root)
+	@$(NODE) scripts/test.ts operator
 test-clients: setup-test ## client-go, the Python client, Helm and client-node against the embedded API server
 	@$(NODE) scripts/test.ts clients
 test-reference-clients: setup-test ## The reference's published Python client, and our package in its place, against a box (needs root; NEWEST=1 takes the newest version)
@@ -136,7 +151,7 @@ test-controllers-storm: setup-test ## 1,000 claims, 100 kills of the manager, an
 	@STORM=long vitest run --project controllers test/controllers/storm test/controllers/claim-kubernetes
 test-e2e-kill: setup-test ## Kill the box fifty times while twenty Pods start and stop (needs root)
 	@KILLS=50 vitest run --project e2e node-kill
-test-fresh: ## `make up` in a new Debian 12 with its own nodejs and npm, with times (needs root)
+test-fresh: ## Every command of the README and the examples in a new Debian 12 with its own nodejs and npm, with times (needs root)
 	@scripts/setup.sh fresh
 	@test/fresh/debian.sh $(RUNTIME)
 test-sandboxd-long: setup-test ## sandboxd under the race detector, with a million files (needs root)
