@@ -4,6 +4,7 @@ export { NodeError, type NodeReason } from "./errors.ts";
 export type { StoredImage } from "./image/image-index.ts";
 export type { ImageAdmin, ListedImage, Removed } from "./image/image-store.ts";
 export { builtInImages } from "./image/image-store.ts";
+export type { ImportProgress } from "./image/import-progress.ts";
 export { type MachineOptions, openNodeImages } from "./machine-setup.ts";
 export { nodeVersion } from "./node-object/machine-facts.ts";
 export type { ResourceDefaults } from "./oci/resources.ts";

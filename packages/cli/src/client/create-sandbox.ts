@@ -4,6 +4,7 @@ import { isReason } from "@agent-sandbox/kube/requests";
 import { CommandError } from "../command-error.ts";
 import { awaitObject, type Outcome } from "./await-object.ts";
 import type { Connection } from "./connect.ts";
+import { latestStep } from "./events.ts";
 import { type NewSandboxOptions, newSandbox } from "./new-sandbox.ts";
 import { podTrouble } from "./pod-trouble.ts";
 import { Progress } from "./progress.ts";
@@ -59,7 +60,13 @@ export async function untilReady(
       if (first === "ready") return;
       const found = await podTrouble(connection, name);
       const trouble = found === undefined ? "" : describeTrouble(found);
-      if (!hopeless.test(`${found?.reason}: ${trouble}`)) continue;
+      if (!hopeless.test(`${found?.reason}: ${trouble}`)) {
+        if (found === undefined && progress.isVisible) {
+          const step = await latestStep(connection, name).catch(() => undefined);
+          if (step !== undefined) progress.show(`${shown}: ${step}`);
+        }
+        continue;
+      }
       throw new CommandError(`${shown} does not start: ${trouble}${await hintFor(connection, name, trouble)}`);
     }
   } finally {

@@ -1,5 +1,6 @@
 import type { Connection } from "./connect.ts";
 import { fetchJson } from "./discovery.ts";
+import { formatAge } from "./format-amounts.ts";
 
 export interface ListedEvent {
   readonly type: string;
@@ -34,6 +35,12 @@ export async function listEvents(
     .filter(({ involvedObject }) => names === undefined || names.includes(involvedObject?.name ?? ""))
     .map(listed)
     .toSorted((a, b) => a.time - b.time);
+}
+
+/** What a starting Sandbox does now, as in `Pulling image "debian:12" (12s)`: the latest event of its Pod. */
+export async function latestStep(connection: Connection, name: string): Promise<string | undefined> {
+  const last = (await listEvents(connection, [name])).at(-1);
+  return last && `${last.message} (${formatAge(Date.now() - last.time)})`;
 }
 
 function listed({ metadata, involvedObject, series, ...event }: CoreEvent): ListedEvent {

@@ -19,6 +19,11 @@ export class Progress implements Disposable {
     this.#columns = columns;
   }
 
+  /** Whether anybody sees what `show` prints. */
+  get isVisible(): boolean {
+    return this.#output.isTTY === true;
+  }
+
   show(text: string): void {
     // A longer line would wrap, and only its last part would be replaced.
     const line = printable(text)

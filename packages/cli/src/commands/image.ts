@@ -1,8 +1,16 @@
 import { readFile } from "node:fs/promises";
-import { builtInImages, type ListedImage, NodeError, openNodeImages, type StoredImage } from "@agent-sandbox/node";
+import {
+  builtInImages,
+  type ImportProgress,
+  type ListedImage,
+  NodeError,
+  openNodeImages,
+  type StoredImage,
+} from "@agent-sandbox/node";
 import { dataDirFrom } from "../box/box-paths.ts";
 import type { GlobalOptions } from "../client/connect.ts";
 import { formatAge, formatBytes } from "../client/format-amounts.ts";
+import { Progress } from "../client/progress.ts";
 import { formatTable } from "../client/table.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -42,7 +50,10 @@ export async function pullImage(name: string, options: PullOptions): Promise<voi
     throw new CommandError(`Cannot pull "${name}": it is built in`);
   }
   const logins = options.authfile === undefined ? {} : await readLogins(options.authfile);
-  const image = await withImages(options, (store) => store.pull(name, { logins }));
+  using progress = new Progress();
+  progress.show(`pulling ${name}`);
+  const onProgress = reporter(progress, `pulling ${name}`);
+  const image = await withImages(options, (store) => store.pull(name, { logins, onProgress }));
   console.log(`${image.names.find((one) => one.includes(name)) ?? name} pulled (${shortId(image)})`);
 }
 
@@ -54,8 +65,21 @@ export async function loadImages(file: string, options: LoadOptions): Promise<vo
   if (file === "-" && process.stdin.isTTY) {
     throw new CommandError("pipe an archive to it, as in: docker save IMAGE | agent-sandbox image load -");
   }
-  const images = await withImages(options, (store) => store.load(file === "-" ? process.stdin : file, options.name));
+  using progress = new Progress();
+  const onProgress = reporter(progress, `loading ${file}`);
+  const { name } = options;
+  const archive = file === "-" ? process.stdin : file;
+  const images = await withImages(options, (store) => store.load(archive, { name, onProgress }));
   for (const image of images) console.log(`${image.names.join(", ") || shortId(image)} loaded (${shortId(image)})`);
+}
+
+function reporter(progress: Progress, what: string): (seen: ImportProgress) => void {
+  return (seen) =>
+    progress.show(
+      seen.stage === "fetching"
+        ? `${what}: ${formatBytes(seen.bytes)}`
+        : `${what}: unpacking layer ${seen.layer} of ${seen.layers}`,
+    );
 }
 
 export async function removeImages(names: readonly string[], options: GlobalOptions): Promise<void> {

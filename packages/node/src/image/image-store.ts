@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { ImageConfig } from "../oci/build-spec.ts";
 import type { RegistryLogins } from "./credentials.ts";
 import type { StoredImage } from "./image-index.ts";
+import type { ReportProgress } from "./import-progress.ts";
 
 export interface Image {
   /** The value of `status.containerStatuses[].imageID`. */
@@ -37,13 +38,22 @@ export interface ImageStore {
 export interface ImageAdmin {
   list(): Promise<readonly ListedImage[]>;
   /** Fetches the image that the registry has for the name now. */
-  pull(name: string, options?: Pick<ResolveOptions, "logins" | "signal">): Promise<StoredImage>;
-  /** Loads every image of a docker or OCI archive. `name` is for an archive with one image. */
-  load(archive: string | Readable, name?: string): Promise<readonly StoredImage[]>;
+  pull(
+    name: string,
+    options?: Pick<ResolveOptions, "logins" | "signal"> & { readonly onProgress?: ReportProgress },
+  ): Promise<StoredImage>;
+  /** Loads every image of a docker or OCI archive. */
+  load(archive: string | Readable, options?: LoadOptions): Promise<readonly StoredImage[]>;
   /** Removes a tag, or an image by id. The image is deleted with its last tag. Throws if it is in use. */
   remove(nameOrId: string): Promise<Removed>;
   /** Removes images that no Pod uses: those without a name, or all. */
   prune(which: "unnamed" | "unused"): Promise<readonly StoredImage[]>;
+}
+
+export interface LoadOptions {
+  /** Replaces the names in an archive with one image. */
+  readonly name?: string | undefined;
+  readonly onProgress?: ReportProgress | undefined;
 }
 
 export interface ListedImage extends StoredImage {

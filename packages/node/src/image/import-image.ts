@@ -10,6 +10,7 @@ import type { RegistrySource } from "./current-registries.ts";
 import { DamagedBlobError, hasDigest } from "./damaged-blob.ts";
 import { checkRoom, type DiskReserve, withinRoom } from "./disk-room.ts";
 import { type ImageIndex, type StoredImage, withImage } from "./image-index.ts";
+import { type ReportProgress, watchFetch } from "./import-progress.ts";
 import type { Layers } from "./layers.ts";
 import { hexOf, type ImageDescription, type Manifest, parseImageDescription, parseManifest } from "./manifest.ts";
 import type { PullNetwork } from "./pull-network.ts";
@@ -49,6 +50,7 @@ export interface ImportRequest {
   /** registries.conf for skopeo. */
   readonly registriesFile?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ReportProgress | undefined;
 }
 
 /** Manifests and configurations are read into memory. */
@@ -72,6 +74,8 @@ export async function importImage(parts: StoreParts, request: ImportRequest): Pr
   const blobs = blobsFolder(parts, request.access);
   const copy = ["copy", "--quiet", "--dest-oci-accept-uncompressed-layers", ...request.sourceArgs];
   const args = [...copy, `--dest-shared-blob-dir=${blobs}`, request.source, `oci:${layoutFolder}:image`];
+  const watch = request.onProgress && (await watchFetch([staging.path, blobs], request.onProgress));
+  using _watch = watch;
   await withinRoom(staging.path, parts.reserve, (full) =>
     skopeo(args, {
       fileBytes: parts.limits.imageBytes,
@@ -81,11 +85,13 @@ export async function importImage(parts: StoreParts, request: ImportRequest): Pr
       signal: AbortSignal.any([full, ...(request.signal ? [request.signal] : [])]),
     }),
   );
+  watch?.[Symbol.dispose]();
   const manifest = await readManifest(parts, blobs, layoutFolder);
   const text = await readDocument(blobs, manifest.config.digest);
   const description = parseImageDescription(text);
   checkArchitecture(description);
-  const unpack = (): Promise<number> => unpackAll(parts, blobs, manifest, description);
+  const unpack = (): Promise<number> =>
+    unpackAll(parts, blobs, { manifest, description, onProgress: request.onProgress });
   const sizeBytes = await parts.unpacking.run(request.namespace ?? "", unpack, request.signal);
   const image: StoredImage = {
     id: `sha256:${manifest.config.digest}`,
@@ -137,11 +143,16 @@ function checkArchitecture({ architecture }: ImageDescription): void {
   }
 }
 
+interface Unpacking {
+  readonly manifest: Manifest;
+  readonly description: ImageDescription;
+  readonly onProgress: ReportProgress | undefined;
+}
+
 async function unpackAll(
   parts: StoreParts,
   blobs: string,
-  manifest: Manifest,
-  { diffIds }: ImageDescription,
+  { manifest, description: { diffIds }, onProgress }: Unpacking,
 ): Promise<number> {
   if (diffIds.length !== manifest.layers.length) {
     const message = `Cannot use the image: its manifest has ${manifest.layers.length} layers and its configuration ${diffIds.length}`;
@@ -151,6 +162,7 @@ async function unpackAll(
   let total = 0;
   for (const [index, { digest }] of manifest.layers.entries()) {
     const path = blobPath(blobs, digest);
+    onProgress?.({ stage: "unpacking", layer: index + 1, layers: manifest.layers.length });
     try {
       total += await parts.layers.add(diffIds[index] ?? "", { path, digest }, budget);
     } catch (error) {

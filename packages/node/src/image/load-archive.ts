@@ -6,14 +6,15 @@ import { anyone } from "./access.ts";
 import { readArchive } from "./archive.ts";
 import { withinRoom } from "./disk-room.ts";
 import type { StoredImage } from "./image-index.ts";
+import type { LoadOptions } from "./image-store.ts";
 import { importImage, openStaging, type StoreParts } from "./import-image.ts";
 import { canonicalName, parseReference } from "./reference.ts";
 
-/** Adds every image of an archive, which is a file or a stream, to the store. `name` replaces the names in an archive with one image. */
+/** Adds every image of an archive, which is a file or a stream, to the store. */
 export async function loadArchive(
   parts: StoreParts,
   archive: string | Readable,
-  name?: string,
+  { name, onProgress }: LoadOptions = {},
 ): Promise<StoredImage[]> {
   const shown = typeof archive === "string" ? `"${archive}"` : "the standard input";
   await using staging = await openStaging(parts);
@@ -36,6 +37,7 @@ export async function loadArchive(
         names: wanted.map(completeName),
         digests: [],
         access: anyone,
+        onProgress,
       };
       loaded.push(await importImage(parts, request));
     } catch (error) {

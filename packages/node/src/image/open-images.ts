@@ -90,7 +90,7 @@ export async function openImages(options: ImageOptions): Promise<Images> {
     list: () => listImages(parts),
     // Images that the operator pulls are available to every tenant.
     pull: (name, request = {}) => pulls.pull(referenceOf(name), { ...request, access: anyone }),
-    load: (archive, name) => loadArchive(parts, archive, name),
+    load: (archive, options) => loadArchive(parts, archive, options),
     remove: (nameOrId) => removeImage(parts, nameOrId),
     prune: (which) => pruneImages(parts, which),
     collect: async () => {

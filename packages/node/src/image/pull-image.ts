@@ -7,6 +7,7 @@ import { DamagedBlobError } from "./damaged-blob.ts";
 import { explainPull } from "./explain-pull.ts";
 import { type StoredImage, withImage } from "./image-index.ts";
 import { importImage, openStaging, type StoreParts } from "./import-image.ts";
+import type { ReportProgress } from "./import-progress.ts";
 import { canonicalName, type Reference, repositoryOf } from "./reference.ts";
 import { registryMessage } from "./registry-message.ts";
 import { type Confinement, skopeo } from "./skopeo.ts";
@@ -18,6 +19,7 @@ export interface PullRequest {
   /** Who may use the image afterwards. Default: Pods with these logins. */
   readonly access?: AccessKey | undefined;
   readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ReportProgress | undefined;
 }
 
 /** The first try removes damaged blobs from the disk, and the second fetches them again. */
@@ -50,7 +52,8 @@ export async function pullImage(parts: StoreParts, reference: Reference, request
     const here = (await parts.index.list()).find(({ digests }) => digests.includes(digest));
     // The registry has just returned the manifest for these logins, so they may use the image.
     if (here !== undefined) return await rename(parts, { ...here, names, access: [access] });
-    return await fetchImage(parts, { digest, names, access, namespace, ...fetch });
+    const { onProgress } = request;
+    return await fetchImage(parts, { digest, names, access, namespace, onProgress, ...fetch });
   } catch (error) {
     request.signal?.throwIfAborted();
     const cause: unknown = session?.signal.aborted ? session.signal.reason : error;
@@ -76,6 +79,7 @@ interface Wanted extends Fetch {
   readonly names: readonly string[];
   readonly access: AccessKey;
   readonly namespace: string | undefined;
+  readonly onProgress: ReportProgress | undefined;
 }
 
 /** The digest of the manifest, or of the image index with a manifest for each architecture. */

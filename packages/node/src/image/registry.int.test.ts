@@ -9,6 +9,7 @@ import { layoutOf } from "../layout.ts";
 import { type FaultyProxy, startFaultyProxy } from "../testing/faulty-proxy.ts";
 import { file, type TestImage } from "../testing/test-image.ts";
 import { login, startRegistry, type TestRegistry } from "../testing/test-registry.ts";
+import type { ImportProgress } from "./import-progress.ts";
 import { type Images, openImages } from "./open-images.ts";
 
 const base = Array.from({ length: 20 }, (_, index) => file(`base/${index}`, "x".repeat(5000) + Math.random()));
@@ -51,6 +52,15 @@ describe("images from a registry", () => {
     const { layers } = await images.resolve(name, { policy: "Never" });
     return readFile(join(layers[0] ?? "", "hello"), "utf8");
   };
+  test("a pull reports each layer that it unpacks", async () => {
+    const seen: ImportProgress[] = [];
+    await images.pull(`${proxy.address}/some/thing:v1`, { onProgress: (progress) => seen.push(progress) });
+    expect(seen.filter(({ stage }) => stage === "unpacking")).toEqual([
+      { stage: "unpacking", layer: 1, layers: 2 },
+      { stage: "unpacking", layer: 2, layers: 2 },
+    ]);
+  });
+
   /** The digests of an image's layers, lowest first. */
   const layersOf = async (image: string): Promise<string[]> => {
     const headers = { accept: "application/vnd.oci.image.manifest.v1+json" };
