@@ -42,8 +42,11 @@ export async function manageCertificates(
   }
 }
 
-/** A read-only root filesystem. A full disk is an error. */
-const cannotWrite: readonly string[] = ["EROFS", "EACCES", "EPERM"];
+/**
+ * A read-only root filesystem, for which Node's recursive `mkdir` reports ENOENT instead of EROFS if several folders are missing. A full
+ * disk is an error.
+ */
+const cannotWrite: readonly string[] = ["EROFS", "EACCES", "EPERM", "ENOENT"];
 
 async function put(path: string, text: string): Promise<void> {
   const found = await readFile(path, "utf8").catch(() => undefined);
