@@ -5,6 +5,7 @@
 #   scripts/setup.sh run      what the box needs
 #   scripts/setup.sh runc     also what compiling runc needs
 #   scripts/setup.sh check    also what `make check` needs
+#   scripts/setup.sh images   what `make images` needs
 #   scripts/setup.sh test     also what the test suites need
 #   scripts/setup.sh cluster  what the test cluster needs
 #   scripts/setup.sh fresh    what test/fresh needs
@@ -28,6 +29,10 @@ gcc|gcc|compiles the part of runc that is written in C
 /usr/include/stdlib.h|libc6-dev|compiles the part of runc that is written in C
 pkg-config|pkg-config|finds libseccomp for the build of runc
 /usr/include/seccomp.h|libseccomp-dev|filters the system calls of containers
+'
+image_tools='
+mmdebstrap|mmdebstrap|builds images from Debian packages
+flock|util-linux|serialises builds that fill a cache
 '
 fresh_tools='
 debootstrap|debootstrap|creates a new Debian system
@@ -178,10 +183,11 @@ case "${1:-}" in
   runc) look_for "$run_tools$runc_tools" ;;
   check) look_for "$run_tools$check_tools" ;;
   cluster) look_for "$run_tools$runc_tools$cluster_tools" ;;
-  test) look_for "$run_tools$runc_tools$check_tools$fresh_tools$cluster_tools$test_tools"; look_for_venv ;;
+  test) look_for "$run_tools$runc_tools$check_tools$fresh_tools$image_tools$cluster_tools$test_tools"; look_for_venv ;;
+  images) look_for "$image_tools" ;;
   fresh) look_for "$run_tools$fresh_tools" ;;
   release) look_for "$run_tools$runc_tools"; look_for_cross_compiler ;;
-  *) fail "usage: scripts/setup.sh run|runc|check|test|cluster|fresh|release" ;;
+  *) fail "usage: scripts/setup.sh run|runc|check|images|test|cluster|fresh|release" ;;
 esac
 look_for_libraries
 look_for_pip
