@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { blocksOf } from "../../scripts/docs/markdown-blocks.ts";
-import { documentedPages } from "../../scripts/docs/pages.ts";
+import { documentedPages, usesImages } from "../../scripts/docs/pages.ts";
 import { buildCommandLine, whyNoBox } from "../e2e/box.ts";
 import { stepsOf } from "./page-script.ts";
 import { runPage } from "./run-page.ts";
@@ -8,11 +8,14 @@ import { runPage } from "./run-page.ts";
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 
-const pages = documentedPages().map(({ path, text }) => ({
-  path,
-  blocks: blocksOf(text),
-  steps: stepsOf(blocksOf(text)),
-}));
+// `make test-examples` runs the others.
+const pages = documentedPages()
+  .filter((page) => !usesImages(page))
+  .map(({ path, text }) => ({
+    path,
+    blocks: blocksOf(text),
+    steps: stepsOf(blocksOf(text)),
+  }));
 const runnable = pages.filter(({ steps }) => steps.length > 0);
 
 const excused = pages.flatMap(({ path, blocks }) =>

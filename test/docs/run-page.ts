@@ -9,7 +9,11 @@ import { type Step, scriptOf } from "./page-script.ts";
 
 /** Runs the steps of a page on a machine of its own. Rejects with what went wrong and the lines of the page. */
 export async function runPage(steps: readonly Step[]): Promise<void> {
-  const { outputs, ended, messages } = await runSteps(steps);
+  checkRun(steps, await runSteps(steps));
+}
+
+/** Throws with what went wrong and the lines of the page. */
+export function checkRun(steps: readonly Step[], { outputs, ended, messages }: Run): void {
   const outputOf = (step: number): string => outputs[step] ?? "";
   if (process.env["SHOW_OUTPUTS"] === "1") show(steps, outputOf);
   const failed = steps.slice(ended, ended + 1).map((step) => describe(step, "failed", outputOf(ended), messages));
@@ -34,18 +38,24 @@ export async function runSteps(steps: readonly Step[]): Promise<Run> {
     mkdirSync(outputs);
     writeFileSync(script, scriptOf(steps, outputs));
     const messages = await runWorld(scratch, script);
-    const current = read(join(outputs, "current")).trim();
-    if (current === "") throw new Error(`The box did not start: ${messages}`);
-    return {
-      outputs: steps.map((_, index) =>
-        read(join(outputs, String(index))).replaceAll(join(scratch, "data"), dataFolder),
-      ),
-      ended: current === "done" ? steps.length : Number(current),
-      messages,
-    };
+    return readRun(steps, { outputs, dataDir: join(scratch, "data"), messages });
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** Reads what a script of `scriptOf` wrote into the folder `outputs`. */
+export function readRun(
+  steps: readonly Step[],
+  { outputs, dataDir, messages }: { readonly outputs: string; readonly dataDir: string; readonly messages: string },
+): Run {
+  const current = read(join(outputs, "current")).trim();
+  if (current === "") throw new Error(`The box did not start: ${messages}`);
+  return {
+    outputs: steps.map((_, index) => read(join(outputs, String(index))).replaceAll(dataDir, dataFolder)),
+    ended: current === "done" ? steps.length : Number(current),
+    messages,
+  };
 }
 
 /** For writers of pages. */
@@ -65,8 +75,11 @@ const describe = ({ block, commands }: Step, what: string, output: string, messa
 
 const shownCharacters = 2000;
 
-async function runWorld(scratch: string, script: string): Promise<string> {
-  const work = workingFolder(scratch);
+/** Runs a script on a machine of its own, in a folder that looks like the repository. Returns what the machine itself printed. */
+export async function runWorld(scratch: string, script: string): Promise<string> {
+  const work = join(scratch, "work");
+  linkRepository(work);
+  addPrograms(scratch);
   const path = `${join(scratch, "bin")}:${process.env["PATH"]}:/usr/sbin:/sbin`;
   const env = { PATH: path, HOME: join(scratch, "home"), LANG: "C.UTF-8", TERM: "dumb" };
   const child = spawn(join(import.meta.dirname, "world.sh"), [scratch, script], {
@@ -80,15 +93,18 @@ async function runWorld(scratch: string, script: string): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** A folder that looks like the repository and that a page can write to. On its PATH are the built command, and a `sudo` for root. */
-function workingFolder(scratch: string): string {
-  const work = join(scratch, "work");
-  for (const folder of ["work", "bin", "home"]) mkdirSync(join(scratch, folder));
-  const hidden = (name: string): boolean => name.startsWith(".");
-  for (const name of readdirSync(root).filter((each) => !hidden(each))) symlinkSync(join(root, name), join(work, name));
+/** Makes a folder that looks like the repository and that a page can write to. */
+export function linkRepository(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  const names = readdirSync(root).filter((name) => !name.startsWith("."));
+  for (const name of names) symlinkSync(join(root, name), join(folder, name));
+}
+
+/** On the PATH of a page are the built command, and a `sudo` for root. */
+function addPrograms(scratch: string): void {
+  for (const folder of ["bin", "home"]) mkdirSync(join(scratch, folder));
   symlinkSync(join(root, "dist/agent-sandbox"), join(scratch, "bin/agent-sandbox"));
   writeFileSync(join(scratch, "bin/sudo"), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
-  return work;
 }
 
 function read(path: string): string {

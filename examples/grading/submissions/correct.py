@@ -1,0 +1,2 @@
+numbers = [int(word) for word in input().split()]
+print(max(numbers) - min(numbers))
