@@ -81,6 +81,15 @@ export default defineConfig({
         },
       },
       integration("examples", ["test/examples/**/*.int.test.ts"]),
+      {
+        test: {
+          ...integration("cluster", ["test/cluster/**/*.int.test.ts"]).test,
+          // All files share one cluster. They mostly wait for Pods, several at a time in each file.
+          globalSetup: ["test/cluster/global-setup.ts"],
+          maxWorkers: 1,
+          testTimeout: 120_000,
+        },
+      },
       integration("kube-apiserver", ["test/kube-apiserver/**/*.int.test.ts"]),
       integration("differential", ["test/differential/**/*.int.test.ts"]),
       integration("operator", ["test/operator/**/*.int.test.ts"]),

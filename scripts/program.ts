@@ -40,11 +40,11 @@ const lazyBuiltins: Plugin = {
   },
 };
 
-/** Bundles the command line into `<folder>/lib`, split so that each command loads only what it needs. */
-export async function bundleCommandLine(folder: string): Promise<Bundle> {
+/** Bundles a program into `<folder>/lib`, split so that each command loads only what it needs. */
+export async function bundleCommandLine(folder: string, main = "packages/cli/src/main.ts"): Promise<Bundle> {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { main: "packages/cli/src/main.ts" },
+    entryPoints: { main },
     outdir: `${folder}/lib`,
     bundle: true,
     splitting: true,

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { writeArchive } from "./archive.ts";
+import { writeArchive, writeMultiArchive } from "./archive.ts";
 import { writeLayer } from "./layer.ts";
 import { addedPaths, listTree } from "./tree.ts";
 
@@ -107,4 +107,28 @@ test("a path that does not exist fails the layer", async () => {
   const root = makeRoot("missing");
   const made = writeLayer({ root, paths: ["nothing"], newest: packed }, `${root}.layer`);
   await expect(made).rejects.toThrow("nothing: Cannot stat");
+});
+
+test("an archive for several architectures has one index with a manifest for each", async () => {
+  const root = makeRoot("several");
+  const layer = await writeLayer({ root, paths: ["status"], newest: packed }, `${root}.layer`);
+  const image = { name: "localhost/tool:v1", layers: [layer], defaults: {}, created: packed };
+  const file = `${root}.tar`;
+  const digest = writeMultiArchive(
+    [
+      { ...image, architecture: "amd64" },
+      { ...image, architecture: "arm64" },
+    ],
+    file,
+  );
+  const read = (path: string): unknown =>
+    JSON.parse(execFileSync("tar", ["--extract", "--to-stdout", "--file", file, path], { encoding: "utf8" }));
+  const annotations = { "io.containerd.image.name": image.name };
+  expect(read("index.json")).toMatchObject({ manifests: [{ digest, annotations }] });
+  expect(read(`blobs/${digest.replace(":", "/")}`)).toMatchObject({
+    manifests: [
+      { platform: { architecture: "amd64", os: "linux" } },
+      { platform: { architecture: "arm64", os: "linux" } },
+    ],
+  });
 });

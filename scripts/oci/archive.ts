@@ -39,42 +39,72 @@ const type = (name: string): string => `application/vnd.oci.image.${name}`;
  * digest of its manifest. The same content gives the same archive.
  */
 export function writeArchive(image: ImageContent, file: string): string {
+  return writeLayout([image], file, ([manifest]) => {
+    const { platform: _, ...descriptor } = manifest as PlatformDescriptor;
+    return descriptor;
+  });
+}
+
+/** The same for an image that is built for several architectures. Returns the digest of its index. */
+export function writeMultiArchive(images: readonly ImageContent[], file: string): string {
+  return writeLayout(images, file, (manifests, put) =>
+    put(type("index.v1+json"), { schemaVersion: 2, mediaType: type("index.v1+json"), manifests }),
+  );
+}
+
+interface PlatformDescriptor extends Descriptor {
+  readonly platform: { readonly architecture: string; readonly os: "linux" };
+}
+type Put = (mediaType: string, value: object) => Descriptor;
+
+function writeLayout(
+  images: readonly ImageContent[],
+  file: string,
+  topOf: (manifests: readonly PlatformDescriptor[], put: Put) => Descriptor,
+): string {
   const layout = mkdtempSync(join(dirname(file), "layout-"));
   try {
     const blobs = join(layout, "blobs/sha256");
     mkdirSync(blobs, { recursive: true });
-    const put = (mediaType: string, value: object): Descriptor => {
+    const put: Put = (mediaType, value) => {
       const text = JSON.stringify(value);
       const hex = createHash("sha256").update(text).digest("hex");
       writeFileSync(join(blobs, hex), text);
       return { mediaType, digest: `sha256:${hex}`, size: Buffer.byteLength(text) };
     };
-    for (const layer of image.layers) linkSync(layer.file, join(blobs, layer.digest.slice("sha256:".length)));
-    const manifest = put(type("manifest.v1+json"), {
-      schemaVersion: 2,
-      mediaType: type("manifest.v1+json"),
-      config: put(type("config.v1+json"), configOf(image)),
-      layers: image.layers.map(({ digest, sizeBytes }) => ({
-        mediaType: type("layer.v1.tar+gzip"),
-        digest,
-        size: sizeBytes,
-      })),
-    });
-    const annotations = {
-      "io.containerd.image.name": image.name,
-      "org.opencontainers.image.ref.name": image.name,
-    };
-    const index = { schemaVersion: 2, mediaType: type("index.v1+json"), manifests: [{ ...manifest, annotations }] };
+    const layers = new Map(images.flatMap((image) => image.layers.map((layer) => [layer.digest, layer.file])));
+    for (const [digest, path] of layers) linkSync(path, join(blobs, digest.slice("sha256:".length)));
+    const manifests = images.map((image) => ({
+      ...put(type("manifest.v1+json"), manifestOf(image, put)),
+      platform: { architecture: image.architecture, os: "linux" } as const,
+    }));
+    const top = topOf(manifests, put);
+    const [{ name } = { name: "" }] = images;
+    const annotations = { "io.containerd.image.name": name, "org.opencontainers.image.ref.name": name };
+    const index = { schemaVersion: 2, mediaType: type("index.v1+json"), manifests: [{ ...top, annotations }] };
     writeFileSync(join(layout, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
     writeFileSync(join(layout, "index.json"), JSON.stringify(index));
     const fixed = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", "--mode=u=rwX,go=rX"];
     const output = ["--create", "--format=ustar", "--file", file, "--hard-dereference"];
     const input = ["--directory", layout, "oci-layout", "index.json", "blobs"];
     execFileSync("tar", [...output, ...fixed, ...input]);
-    return manifest.digest;
+    return top.digest;
   } finally {
     rmSync(layout, { recursive: true, force: true });
   }
+}
+
+function manifestOf(image: ImageContent, put: Put): object {
+  return {
+    schemaVersion: 2,
+    mediaType: type("manifest.v1+json"),
+    config: put(type("config.v1+json"), configOf(image)),
+    layers: image.layers.map(({ digest, sizeBytes }) => ({
+      mediaType: type("layer.v1.tar+gzip"),
+      digest,
+      size: sizeBytes,
+    })),
+  };
 }
 
 function configOf({ architecture, layers, defaults, created }: ImageContent): object {
