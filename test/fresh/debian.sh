@@ -52,7 +52,7 @@ timed "make up again, while the box runs" "$make_up"
 timed "make down and make up" "cd /root/agent-sandbox && make down && make up RUNTIME=$runtime"
 timed "doctor" "cd /root/agent-sandbox && dist/agent-sandbox doctor"
 
-pages=${PAGES-$(git ls-files examples/README.md 'examples/*/README.md' | sort)}
+pages=${PAGES-$(git -C "$root/root/agent-sandbox" ls-files examples/README.md 'examples/*/README.md')}
 for page in $pages; do follow "$page"; done
 
 inside 'cd /root/agent-sandbox && dist/agent-sandbox down --purge'
