@@ -38,3 +38,12 @@ test("links lead to files that exist", () => {
   );
   expect(broken).toEqual([]);
 });
+
+test("docs/README.md lists every page", () => {
+  const index = pages.find(({ path }) => path === "docs/README.md")?.text ?? "";
+  const missing = pages
+    .map(({ path }) => path)
+    .filter((path) => /^docs\/(?!README|adr\/)/.test(path))
+    .filter((path) => !index.includes(`](${path.slice("docs/".length)})`));
+  expect(missing).toEqual([]);
+});
