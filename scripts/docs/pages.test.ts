@@ -39,6 +39,19 @@ test("links lead to files that exist", () => {
   expect(broken).toEqual([]);
 });
 
+test("links to a part of a page name one of its headings", () => {
+  const slugs = new Map(pages.map(({ path, text }) => [path, headingSlugs(text)]));
+  const broken = pages.flatMap(({ path, text }) =>
+    [...withoutBlocks(text).matchAll(/\]\(([^)#:\s]*)#([^)\s]+)\)/g)]
+      .filter(([, target = "", slug = ""]) => {
+        const known = slugs.get(target === "" ? path : join(dirname(path), target));
+        return known !== undefined && !known.has(slug);
+      })
+      .map(([, target, slug]) => `${path}: ${target}#${slug}`),
+  );
+  expect(broken).toEqual([]);
+});
+
 test("docs/README.md lists every page", () => {
   const index = pages.find(({ path }) => path === "docs/README.md")?.text ?? "";
   const missing = pages
@@ -47,3 +60,18 @@ test("docs/README.md lists every page", () => {
     .filter((path) => !index.includes(`](${path.slice("docs/".length)})`));
   expect(missing).toEqual([]);
 });
+
+const withoutBlocks = (text: string): string => text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, "");
+
+/** The fragments that GitHub gives to headings. */
+function headingSlugs(text: string): ReadonlySet<string> {
+  const headings = [...withoutBlocks(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, "")
+      .trim()
+      .replaceAll(" ", "-"),
+  );
+  return new Set(headings);
+}
