@@ -171,11 +171,11 @@ export class ClaimCluster implements AsyncDisposable {
     const isCurrent = ({ metadata, status: of }: Sandbox): boolean =>
       findCondition(of?.conditions, "Ready")?.observedGeneration === metadata.generation;
     const marked = this.#pods.list().filter(({ metadata }) => metadata?.labels?.[warmPoolSandboxLabel] !== undefined);
-    const isStamped = ({ metadata }: SandboxClaim): boolean =>
-      metadata.annotations?.[claimFirstReadyAtAnnotation] !== undefined;
+    const isServed = ({ metadata, status: of }: SandboxClaim): boolean =>
+      metadata.annotations?.[claimFirstReadyAtAnnotation] !== undefined && isConditionTrue(of?.conditions, "Ready");
     return (
       status?.readyReplicas === spec?.replicas &&
-      this.#claims.list().every(isStamped) &&
+      this.#claims.list().every(isServed) &&
       marked.length === this.readyMembers() &&
       this.#sandboxes.list().every(isCurrent)
     );

@@ -23,11 +23,8 @@ const user = "agent-sandbox-controllers";
 
 /** The rights that our manifests give to the manager. */
 function grantedRules(): unknown[] {
-  const folder = join(import.meta.dirname, "../../deploy");
-  const texts = ["manager-rbac.yaml", "manager-runtime-rbac.yaml"].map((name) =>
-    readFileSync(join(folder, name), "utf8"),
-  );
-  const objects = texts.flatMap((text) => parseAllDocuments(text).map((each) => each.toJS() as KubeObject));
+  const text = readFileSync(join(import.meta.dirname, "../../deploy/manager.yaml"), "utf8");
+  const objects = parseAllDocuments(text).map((each) => each.toJS() as KubeObject);
   const roles = objects.filter(({ kind }) => kind === "ClusterRole") as (KubeObject & { readonly rules: unknown[] })[];
   return roles.flatMap(({ rules }) => rules);
 }

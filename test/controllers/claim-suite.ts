@@ -69,7 +69,7 @@ export function describeClaims(name: string, { startServer, size }: ClaimSuite):
         const writesOf = (claim: string): number =>
           (cluster.writesOn.get(claim) ?? 0) + (cluster.writesOn.get(boundTo.get(claim) ?? "") ?? 0);
         const each = claimNames("first").map(writesOf);
-        // The transfer, the status, the Pod and the stamps.
+        // The transfer, the record, the status and the Pod.
         expect(new Set(each)).toEqual(new Set([4]));
         expect(total - 4 * size).toBeLessThanOrEqual(5 * size);
         expect(cluster.passes).toBeLessThanOrEqual(size * 3);

@@ -29,7 +29,7 @@ export function startPodFaker({ client, informers, startMs = () => 0 }: PodFaker
   const subscription = podCache(informers).subscribe(({ deltas }) => {
     for (const { old, new: pod } of deltas) {
       if (pod?.metadata?.deletionTimestamp !== undefined) void remove(client, pod);
-      else if (pod !== undefined && old === undefined) start(pod);
+      else if (pod !== undefined && old === undefined && pod.status?.phase !== "Running") start(pod);
     }
   });
   return {

@@ -23,6 +23,8 @@ export class StormProxy implements AsyncDisposable {
   hostility: Hostility | undefined;
   /** Write requests that reached the API server. */
   writes = 0;
+  /** The same, such as `PATCH /api/v1/namespaces/default/pods/x`. */
+  readonly written: string[] = [];
   /** Called after each of them, before the response is sent. */
   onWrite: (() => Promise<void>) | undefined;
   /** How often each fault was injected. */
@@ -70,7 +72,10 @@ export class StormProxy implements AsyncDisposable {
     const refusal = this.#refusalOf(read);
     if (refusal !== undefined) return reply(response, refusal.code, refusal.body, refusal.headers);
     const isWrite = read.method !== "GET";
-    if (isWrite) this.writes += 1;
+    if (isWrite) {
+      this.writes += 1;
+      this.written.push(`${read.method} ${new URL(read.path, "http://api").pathname}`);
+    }
     const answer = await this.#upstream.send(read);
     if (isWrite) await this.onWrite?.();
     if (isWrite && this.#strikes("losesAnswer")) response.destroy();

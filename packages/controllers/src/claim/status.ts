@@ -48,9 +48,11 @@ function statusOf(
   conditions: readonly Condition[],
   sandbox: SandboxClaimStatus["sandbox"],
 ): SandboxClaimStatus {
-  const { conditions: _c, sandbox: _s, ...kept } = claim.status ?? {};
+  const { conditions: _, sandbox: before, ...kept } = claim.status ?? {};
+  // Other controllers write an empty object, which means the same as none.
+  const none = before !== undefined && Object.keys(before).length === 0 ? { sandbox: before } : {};
   const sorted = conditions.toSorted((a, b) => (a.type < b.type ? -1 : 1));
-  return { ...kept, conditions: sorted, ...(sandbox && { sandbox }) };
+  return { ...kept, conditions: sorted, ...(sandbox === undefined ? none : { sandbox }) };
 }
 
 function claimedOf({ metadata, status }: Sandbox): NonNullable<SandboxClaimStatus["sandbox"]> {
