@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { checkpointFolder, type FileSum, type FileSums, sumOf } from "./image-files.ts";
+import { type FileSum, hasSum } from "./file-sum.ts";
+import { checkpointFolder, type FileSums } from "./image-files.ts";
 import { StateError } from "./state-error.ts";
 
 /** Throws `ImageDamaged` unless the files of a checkpoint are as they were written. */
@@ -15,7 +16,7 @@ export async function verifyFiles(image: string, sums: FileSums): Promise<void> 
       const why = `its file ${name} has ${size} bytes instead of ${sum.bytes}`;
       throw new StateError("ImageDamaged", `Cannot restore the image: ${why}`);
     }
-    if ((await sumOf(path)).crc32 === sum.crc32) return;
+    if (await hasSum(path, sum)) return;
     throw new StateError("ImageDamaged", `Cannot restore the image: the content of its file ${name} has changed`);
   };
   await Promise.all(Object.entries(sums).map(verify));
