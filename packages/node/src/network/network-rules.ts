@@ -36,6 +36,11 @@ export interface NetworkRulesOptions {
 }
 
 const retryMs = 1000;
+/**
+ * Changes of objects within this time are applied together. A start of `nft` takes milliseconds in this thread, in which the controllers
+ * would not react to the same changes.
+ */
+const gatherMs = 10;
 /** The interval at which the machine's routes are read. */
 const routesMs = 30_000;
 /** A pass that takes longer is followed by a pause of the same length, so that rules take at most half of the time. */
@@ -69,6 +74,7 @@ export class NetworkRules implements AsyncDisposable {
   #isStale = false;
   #timer: Disposable | undefined;
   #routesTimer: Disposable | undefined;
+  #gathering: Disposable | undefined;
   /** Not read in every pass: a machine with a hundred Pods has a hundred interfaces, and a Pod that starts causes several passes. */
   #routed: FirewallContent["routed"] | undefined;
   /** Resolves when the rules have been applied for the first time. */
@@ -86,7 +92,7 @@ export class NetworkRules implements AsyncDisposable {
       namespaces: informers.get(namespaces),
     };
     const all: readonly Informer[] = Object.values(this.#caches);
-    for (const cache of all) this.#owned.use(cache.subscribe(() => void this.#renew()));
+    for (const cache of all) this.#owned.use(cache.subscribe(() => this.#renewSoon()));
     network.onAttached = () => void this.#renew();
     this.ready = Promise.all(all.map(({ synced }) => synced)).then(() => this.#renew());
     // Callers may ignore `ready`, so its rejection must not be unhandled.
@@ -98,6 +104,7 @@ export class NetworkRules implements AsyncDisposable {
     this.#options.network.onAttached = () => undefined;
     this.#timer?.[Symbol.dispose]();
     this.#routesTimer?.[Symbol.dispose]();
+    this.#gathering?.[Symbol.dispose]();
     await this.#owned.disposeAsync();
     await this.#working;
   }
@@ -138,6 +145,16 @@ export class NetworkRules implements AsyncDisposable {
       this.#routed = undefined;
       void this.#renew();
       this.#watchRoutes();
+    });
+  }
+
+  #renewSoon(): void {
+    const { scheduler = systemScheduler } = this.#options;
+    this.#isStale = true;
+    this.#names = undefined;
+    this.#gathering ??= scheduler.schedule(gatherMs, () => {
+      this.#gathering = undefined;
+      void this.#renew();
     });
   }
 
