@@ -12,7 +12,7 @@ export async function writeStatus<S extends object, T extends WithStatus<S>>(
   resource: Resource<T>,
   object: T,
   status: S,
-  { client, signal, ownWrite }: Pass,
+  { client, signal, ownWrite }: Pick<Pass, "client" | "signal" | "ownWrite">,
 ): Promise<T | undefined> {
   if (semanticEqual(object.status, status, ["status"])) return undefined;
   const change = mergePatch(object.status ?? {}, status);

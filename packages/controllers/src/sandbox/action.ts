@@ -1,4 +1,4 @@
-import type { PersistentVolumeClaim, Pod, Service } from "@agent-sandbox/api";
+import type { PersistentVolumeClaim, Pod, SandboxStatus, Service } from "@agent-sandbox/api";
 
 /** The kinds of objects that belong to a Sandbox and are watched. */
 export type Child = "volumeClaim" | "pod" | "service";
@@ -23,6 +23,8 @@ export type Action =
   | { readonly do: "ensure-token" }
   /** Annotates the Sandbox with the name of its Pod; null removes the annotation. */
   | { readonly do: "track-pod"; readonly podName: string | null }
+  /** Writes the status in the middle of the pass, because what follows in it depends on what the status says. */
+  | { readonly do: "report"; readonly status: SandboxStatus }
   | { readonly do: "delete-sandbox" };
 
 /** A group of actions that depend on one another: when one fails, the rest of its step is left for the next pass. */
@@ -33,6 +35,7 @@ export function stepOf(action: Action): Step {
     case "ensure-token":
     case "track-pod":
       return "pod";
+    case "report":
     case "delete-sandbox":
       return "sandbox";
     default:

@@ -87,11 +87,11 @@ export function startSandboxController(options: SandboxControllerOptions): Contr
       initialMemory: () => ({}),
       observe: observeSandbox,
       decide: decideByServerClock(decide),
-      perform: async (action, observed, pass) => ({
-        ...(await perform(action, observed, pass)),
+      perform: async (action, observed, pass) => {
+        const after = await perform(action, observed, pass);
         // States that begin with this write are counted from now on.
-        uptimeMs: scheduler.now(),
-      }),
+        return after && { ...after, uptimeMs: scheduler.now() };
+      },
       failed,
       groupOf: stepOf,
       writeStatus: (status, { sandbox }, pass) => writeStatus(sandboxes, sandbox, status, pass),

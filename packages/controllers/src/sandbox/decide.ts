@@ -21,7 +21,7 @@ import { forgetOldSnapshot, planSleep } from "./sleep-plan.ts";
 import { specProblem } from "./spec-problem.ts";
 import { statesOf } from "./states.ts";
 import { firstStatusWaitMs, stateStatusWaitMs, statusOf, statusWaitMs } from "./status.ts";
-import { isOverdue } from "./suspension.ts";
+import { isOverdue, isSaved } from "./suspension.ts";
 import { troubleEvents } from "./trouble-events.ts";
 import { volumeClaimStep } from "./volume-claims.ts";
 import { type Since, watchStates } from "./watched.ts";
@@ -111,13 +111,16 @@ function keep(seen: Observed, now: number, settings: Settings): Verdict {
   // Without the request, only the status keeps the next decision from asking again.
   const refusesLate =
     plan.refusal !== undefined && isOverdue(observed) && suspensionRefusal(seen.sandbox) === undefined;
-  const reportsFirst =
-    plan.becomesIdle || refusesLate || (deletes(pod) && !semanticEqual(before?.suspension, suspension, ["suspension"]));
+  const recordsFirst = deletes(pod) && !semanticEqual(before?.suspension, suspension, ["suspension"]);
+  const reportsFirst = plan.becomesIdle || refusesLate || recordsFirst;
+  // A saved Pod never runs again, so nothing that could be observed later would keep it.
+  const goesOn = recordsFirst && !plan.becomesIdle && found.type === "owned" && isSaved(found.pod);
+  const report: Action[] = goesOn ? [{ do: "report", status }] : [];
   const isFaulty = troubleOf(findings)?.isFault === true;
   const waitMs = reportsFirst ? 0 : reportsInMs(observed, [before, status], isFaulty);
   const troubles = isFaulty && waitMs === 0 ? troubleEvents(before, status) : [];
   const verdict = {
-    actions: [...volumes.actions, ...(reportsFirst ? [] : pod.actions), ...service.actions],
+    actions: [...volumes.actions, ...(reportsFirst ? report : pod.actions), ...service.actions],
     status,
     ...(waitMs > 0 && { statusDueAt: now + waitMs }),
     events: hasSeveral ? severalPodsEvents(sandbox, found) : troubles,

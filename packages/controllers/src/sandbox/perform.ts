@@ -19,6 +19,7 @@ import {
 } from "@agent-sandbox/kube";
 import { pods, services, volumeClaims } from "../child-caches.ts";
 import { guardOf, ignoreNotFound, placeOf } from "../guard.ts";
+import { writeStatus } from "../write-status.ts";
 import { type Action, type Child, stepOf, type Target } from "./action.ts";
 import { isUsable, standingOf, strangerProblem } from "./adoption.ts";
 import { owns, type Snapshot } from "./observed.ts";
@@ -27,10 +28,10 @@ import { headlessProblem } from "./service.ts";
 
 const resources: Readonly<Record<Child, Resource>> = { pod: pods, service: services, volumeClaim: volumeClaims };
 
-type Writer = Pick<Pass, "client" | "ownWrite">;
+type Writer = Pick<Pass, "client" | "ownWrite" | "signal">;
 
-/** Returns what is observed after the action. */
-export async function perform(action: Action, observed: Snapshot, writer: Writer): Promise<Snapshot> {
+/** Returns what is observed after the action; undefined if the Sandbox is gone. */
+export async function perform(action: Action, observed: Snapshot, writer: Writer): Promise<Snapshot | undefined> {
   const { client } = writer;
   switch (action.do) {
     case "create":
@@ -44,6 +45,10 @@ export async function perform(action: Action, observed: Snapshot, writer: Writer
       return observed;
     case "track-pod":
       return { ...observed, sandbox: await trackPod(writer, observed.sandbox, action.podName) };
+    case "report": {
+      const sandbox = await writeStatus(sandboxes, observed.sandbox, action.status, writer);
+      return sandbox && { ...observed, sandbox };
+    }
     case "delete-sandbox":
       return { ...observed, sandbox: await deleteSandbox(client, observed.sandbox) };
     default:
