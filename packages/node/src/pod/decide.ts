@@ -53,6 +53,7 @@ export type Action =
   | { readonly do: "abandon-save" }
   | { readonly do: "forget-save" }
   | { readonly do: "end-saved" }
+  | { readonly do: "kill-saved" }
   | { readonly do: "restore" }
   | { readonly do: "release" }
   | { readonly do: "tear-down" }

@@ -1,11 +1,19 @@
-import { endSavedPod } from "../state/end-saved-pod.ts";
 import { restorePod } from "../state/restore-pod.ts";
 import type { Action, Observed } from "./decide.ts";
 import type { Effects } from "./effects.ts";
 import { podOf, recordOf } from "./present.ts";
-import { abandonSave, beginSave, failSave, forgetSave, recordSaved } from "./save-steps.ts";
+import { abandonSave, beginKill, beginSave, endSaved, failSave, forgetSave, recordSaved } from "./save-steps.ts";
 
-const names = ["save", "record-saved", "fail-save", "abandon-save", "forget-save", "end-saved", "restore"] as const;
+const names = [
+  "save",
+  "record-saved",
+  "fail-save",
+  "abandon-save",
+  "forget-save",
+  "end-saved",
+  "kill-saved",
+  "restore",
+] as const;
 
 /** The actions about the memory of a Pod. */
 type StateAction = Extract<Action, { do: (typeof names)[number] }>;
@@ -20,7 +28,7 @@ export async function performState(effects: Effects, action: StateAction, observ
     case "save":
       return beginSave(effects, podOf(observed), record, action.epoch);
     case "record-saved":
-      return recordSaved(effects, record, action);
+      return recordSaved(effects, podOf(observed), record, action);
     case "fail-save":
       return failSave(effects, podOf(observed), record, action);
     case "abandon-save":
@@ -28,7 +36,9 @@ export async function performState(effects: Effects, action: StateAction, observ
     case "forget-save":
       return forgetSave(effects.machine, record);
     case "end-saved":
-      return endSavedPod(effects, podOf(observed), record);
+      return endSaved(effects, podOf(observed), record);
+    case "kill-saved":
+      return beginKill(effects, record);
     case "restore":
       return restorePod(effects, podOf(observed), record);
     default:

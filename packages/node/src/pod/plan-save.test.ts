@@ -18,17 +18,22 @@ function podWith(save: string | undefined, isDeleted = false): Pod {
 function plan(
   pod: Pod,
   save: SaveRecord | undefined,
-  more: { task?: TaskState; keptFor?: string; runtime?: string } = {},
+  more: { task?: TaskState; kill?: TaskState; keptFor?: string; runtime?: string } = {},
 ) {
-  const { task, keptFor = "sandbox", runtime = "gvisor" } = more;
+  const { task, kill, keptFor = "sandbox", runtime = "gvisor" } = more;
   const record = { containers: {}, keptFor, ...(save && { save }) } as unknown as PodRecord;
-  const tasks = { ...(task && { "save:3": task }) };
+  const tasks = { ...(task && { "save:3": task }), ...(kill && { kill }) };
   const observed = { rules: { ...rules, defaultRuntime: runtime }, tasks } as unknown as Observed;
   return planSave(pod, record, observed);
 }
 
 const saving: SaveRecord = { step: "saving", epoch: 3 };
 const failed: SaveRecord = { step: "failed", epoch: 3, reason: "SaveFailed", message: "no" };
+const ended: SaveRecord = { step: "ended", epoch: 3, sizeBytes: 9 };
+const reported: Pod = {
+  ...podWith("3"),
+  status: { conditions: [{ type: "agents.x-k8s.io/Saved", status: "True" }] },
+};
 const none = { actions: [], holds: false };
 const wait = { actions: [], holds: true };
 const act = (action: object) => ({ actions: [action], holds: true });
@@ -91,7 +96,7 @@ describe("the steps of a save", () => {
       act({ do: "abandon-save" }),
     ],
     [
-      "processes end only after the image is recorded as complete",
+      "a Pod whose complete image is recorded ends",
       plan(podWith("3"), { step: "saved", epoch: 3, sizeBytes: 9 }),
       act({ do: "end-saved" }),
     ],
@@ -100,12 +105,10 @@ describe("the steps of a save", () => {
       plan(podWith(undefined), { step: "saved", epoch: 3, sizeBytes: 9 }),
       act({ do: "end-saved" }),
     ],
-    ["an ended Pod waits for its deletion", plan(podWith("3"), { step: "ended", epoch: 3, sizeBytes: 9 }), wait],
-    [
-      "an ended Pod is removed without a grace period",
-      plan(podWith("3", true), { step: "ended", epoch: 3, sizeBytes: 9 }),
-      act({ do: "tear-down" }),
-    ],
+    ["an ended Pod is reported before its processes are killed", plan(podWith("3"), ended), wait],
+    ["the processes of an ended Pod are killed once", plan(reported, ended), act({ do: "kill-saved" })],
+    ["an ended Pod waits for its deletion", plan(reported, ended, { kill: { state: "running" } }), wait],
+    ["an ended Pod is removed without a grace period", plan(podWith("3", true), ended), act({ do: "tear-down" })],
     ["a failed save is not tried again by itself", plan(podWith("3"), failed), none],
     ["a failure is forgotten with its request", plan(podWith(undefined), failed), act({ do: "forget-save" })],
     ["a deleted Pod with a failed save ends as usual", plan(podWith("3", true), failed), none],
@@ -114,9 +117,7 @@ describe("the steps of a save", () => {
   });
 
   test("a Pod serves until it is being saved, and again after a failure", () => {
-    const found = [undefined, saving, { step: "ended", epoch: 3, sizeBytes: 9 } as const, failed].map((save) =>
-      isBeingSaved(save === undefined ? {} : { save }),
-    );
+    const found = [undefined, saving, ended, failed].map((save) => isBeingSaved(save === undefined ? {} : { save }));
     expect(found).toEqual([false, true, true, false]);
   });
 });

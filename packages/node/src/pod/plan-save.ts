@@ -1,8 +1,10 @@
 import {
+  isConditionTrue,
   type Pod,
   restoreAnnotation,
   type StateReason,
   saveAnnotation,
+  savedCondition,
   stateReasons,
   suspendDepthAnnotation,
 } from "@agent-sandbox/api";
@@ -34,7 +36,7 @@ export function planSave(pod: Pod, record: PodRecord, observed: Observed): SaveP
     case "saved":
       return act({ do: "end-saved" });
     case "ended":
-      return isDeleted ? act({ do: "tear-down" }) : waiting;
+      return isDeleted ? act({ do: "tear-down" }) : reportFirst(pod, observed);
     case "failed":
       return isDeleted || wanted === save.epoch ? nothing : act({ do: "forget-save" });
     default:
@@ -48,6 +50,12 @@ function followSave({ epoch }: SaveRecord, { tasks }: Observed): SavePlan {
   if (task.state === "running") return waiting;
   if (task.state === "done") return act({ do: "record-saved", epoch, sizeBytes: Number(task.result) });
   return act({ do: "fail-save", epoch, ...failureOf(task) });
+}
+
+/** The end of the processes takes CPU time that the report would have to wait for. */
+function reportFirst({ status }: Pod, { tasks }: Observed): SavePlan {
+  const isReported = isConditionTrue(status?.conditions, savedCondition);
+  return isReported && tasks[killTask] === undefined ? act({ do: "kill-saved" }) : waiting;
 }
 
 /** The reason for the condition. Everything that has no reason of its own is `SaveFailed`. */
@@ -85,6 +93,9 @@ function wantedEpoch({ metadata }: Pod): number | undefined {
   const text = metadata?.annotations?.[saveAnnotation] ?? "";
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
+
+/** After a restart of the node it begins again, which does no harm. */
+export const killTask = "kill";
 
 export function saveTask(epoch: number): string {
   return `save:${epoch}`;

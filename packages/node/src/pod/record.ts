@@ -96,8 +96,8 @@ export interface ContainerRecord {
 /**
  * A request to save the Pod's memory. Each step is written before the next begins:
  * - `saving`: the image is being written. After a crash it is written again.
- * - `saved`: the image is complete and synced. The processes may still run, paused.
- * - `ended`: the processes have ended.
+ * - `saved`: the image is complete and synced. Written if the Pod has files that move into the image.
+ * - `ended`: so have these files. The processes, which were paused, get SIGKILL when the Pod is reported as saved.
  * - `failed`: no image was written, and the Pod continues.
  */
 export type SaveRecord =

@@ -1,9 +1,10 @@
 import type { Pod, StateReason } from "@agent-sandbox/api";
+import { endSavedPod, killSavedPod } from "../state/end-saved-pod.ts";
 import { runHooks } from "../state/sandboxd-lifecycle.ts";
 import { savePod, undoSave } from "../state/save-pod.ts";
 import type { Effects } from "./effects.ts";
 import type { Machine } from "./machine.ts";
-import { saveTask } from "./plan-save.ts";
+import { killTask, saveTask } from "./plan-save.ts";
 import type { PodRecord } from "./record.ts";
 
 /** Records that the Pod is being saved, and begins to write its image in the background. */
@@ -15,14 +16,27 @@ export async function beginSave(effects: Effects, pod: Pod, record: PodRecord, e
   );
 }
 
-/** Records that the image is complete. From here on the Pod does not continue. */
+/** Records that the image is complete, and ends the Pod. */
 export async function recordSaved(
-  { machine, tasks }: Effects,
+  effects: Effects,
+  pod: Pod,
   record: PodRecord,
   { epoch, sizeBytes }: { readonly epoch: number; readonly sizeBytes: number },
 ): Promise<void> {
-  await machine.records.write({ ...record, save: { step: "saved", epoch, sizeBytes } });
-  tasks.forget(record.uid, saveTask(epoch));
+  await endSavedPod(effects, pod, { record, epoch, sizeBytes });
+  effects.tasks.forget(record.uid, saveTask(epoch));
+}
+
+/** Finishes what an earlier process of the node has recorded. */
+export async function endSaved(effects: Effects, pod: Pod, record: PodRecord): Promise<void> {
+  const { save } = record;
+  if (save?.step !== "saved") return;
+  await endSavedPod(effects, pod, { record, epoch: save.epoch, sizeBytes: save.sizeBytes });
+}
+
+/** Begins to kill the processes of an ended Pod. */
+export function beginKill({ machine, tasks }: Effects, record: PodRecord): void {
+  tasks.start(record.uid, killTask, (signal) => killSavedPod(machine, record, signal));
 }
 
 /** Continues a Pod that could not be saved. */

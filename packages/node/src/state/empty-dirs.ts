@@ -12,8 +12,8 @@ import type { CheckpointTarget, OpenCheckpoint } from "./image-vault.ts";
 
 /**
  * An emptyDir volume is removed with its Pod. When the Pod is saved, the processes in the image use its files, so the next Pod must
- * have them too. Folders on the disk move into the image after the processes have ended, folders in memory are copied into
- * it while they stand still.
+ * have them too. Folders on the disk move into the image when it is complete and the processes never run again, folders in memory
+ * are copied into it while the processes stand still.
  */
 
 const copyTimeoutMs = 10 * 60_000;
@@ -32,6 +32,10 @@ export async function copyMemoryVolumes(
     else await addVolume(name, join(volumes, name));
   }
   if (names.length > 0) await syncTree(volumesFolder(image));
+}
+
+export function hasVolumesToMove(pod: Pod): boolean {
+  return emptyDirs(pod, "").length > 0;
 }
 
 /** Moves the volumes on the disk of an ended Pod into its image. */

@@ -24,11 +24,11 @@ describe("the files of an image", () => {
     const folder = await commitImage(partial, {});
     expect(await readdir(root)).toEqual(["0"]);
     const modes = await Promise.all(
-      [folder, join(folder, "checkpoint", "pages.img"), join(folder, "meta.json")].map(async (path) =>
+      [folder, join(folder, "checkpoint"), join(folder, "meta.json")].map(async (path) =>
         ((await stat(path)).mode & 0o777).toString(8),
       ),
     );
-    expect(modes).toEqual(["700", "600", "600"]);
+    expect(modes).toEqual(["700", "700", "600"]);
   });
 
   test("a new image replaces one of the same name", async () => {

@@ -1,7 +1,8 @@
-import { chmod, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { crc32 } from "node:zlib";
-import { sync, syncFile } from "../system/json-file.ts";
+import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { sync } from "../system/json-file.ts";
+import { type FileSum, sumOf } from "./file-sum.ts";
 
 /**
  * The files of an image: a folder with `meta.json`, the folder that the runtime wrote, and the content of volumes that are not kept
@@ -20,52 +21,37 @@ export function volumesFolder(image: string): string {
   return join(image, "volumes");
 }
 
-/** What a file of the checkpoint must be when it is read again. */
-export interface FileSum {
-  readonly bytes: number;
-  readonly crc32: number;
-}
-
 export type FileSums = Readonly<Record<string, FileSum>>;
 
 /** Creates the folder of an image under its temporary name, and returns its path. Replaces what a crash left there. */
 export async function beginImage(folder: string): Promise<string> {
   const partial = `${folder}${partialSuffix}`;
-  await rm(partial, { recursive: true, force: true });
-  for (const path of [partial, checkpointFolder(partial), volumesFolder(partial)])
-    await mkdir(path, { recursive: true, mode: 0o700 });
+  if (existsSync(partial)) await rm(partial, { recursive: true, force: true });
+  for (const path of [checkpointFolder(partial), volumesFolder(partial)])
+    mkdirSync(path, { recursive: true, mode: 0o700 });
   return partial;
 }
 
 /**
- * Gives an image whose checkpoint `sumFiles` has synced its name. An image with that name is replaced. Returns the path of the
- * folder. Its content survives a power failure, its name does so after `syncName`. The caller removes the partial image if this
- * fails.
+ * Gives an image whose checkpoint `sumFiles` has synced its description and its name. An image with that name is replaced. Returns the
+ * path of the folder. It survives a power failure after `syncImage`: until then, one can leave the name without the description,
+ * which nobody takes for an image. The caller removes both names if this fails.
  */
 export async function commitImage(partial: string, meta: unknown): Promise<string> {
-  const checkpoint = checkpointFolder(partial);
-  for (const name of await readdir(checkpoint)) await chmod(join(checkpoint, name), 0o600);
-  await writeMeta(join(partial, metaFile), meta);
+  writeFileSync(join(partial, metaFile), `${JSON.stringify(meta, undefined, 2)}\n`, { mode: 0o600 });
   const folder = partial.slice(0, -partialSuffix.length);
-  await rm(folder, { recursive: true, force: true });
-  await rename(partial, folder);
+  if (existsSync(folder)) await rm(folder, { recursive: true, force: true });
+  renameSync(partial, folder);
   return folder;
 }
 
-/** Without a temporary name: the folder has one. Each rename that is synced costs a write of the filesystem's journal. */
-async function writeMeta(path: string, meta: unknown): Promise<void> {
-  await writeFile(path, `${JSON.stringify(meta, undefined, 2)}\n`, { mode: 0o600 });
-  await syncFile(path);
-}
-
-/** Makes the name of a complete image survive a power failure. */
-export async function syncName(folder: string): Promise<void> {
-  await syncFile(folder);
+/** Makes the description and the name of a committed image survive a power failure, with one write of the filesystem's journal. */
+export async function syncImage(folder: string): Promise<void> {
+  await Promise.all([join(folder, metaFile), folder, dirname(folder)].map(sync));
 }
 
 /**
- * The sizes and checksums of a checkpoint, which is synced at the same time: the disk works while the checksums are computed. The
- * checksum finds accidental damage: only root can write these files.
+ * The sizes and checksums of a checkpoint, which is synced at the same time: the disk works while the checksums are computed.
  */
 export async function sumFiles(image: string): Promise<FileSums> {
   const checkpoint = checkpointFolder(image);
@@ -80,22 +66,6 @@ export async function sumFiles(image: string): Promise<FileSums> {
 
 export function sizeOf(sums: FileSums): number {
   return Object.values(sums).reduce((total, { bytes }) => total + bytes, 0);
-}
-
-const chunkBytes = 1024 * 1024;
-
-/** The size and checksum of one file. The next part is read while the checksum of this one is computed. */
-export async function sumOf(path: string): Promise<FileSum> {
-  await using file = await open(path);
-  const chunks = [Buffer.allocUnsafe(chunkBytes), Buffer.allocUnsafe(chunkBytes)] as const;
-  let reading = file.read(chunks[0], 0, chunkBytes, 0);
-  for (let sum = 0, bytes = 0, turn = 1; ; turn += 1) {
-    const { bytesRead, buffer } = await reading;
-    if (bytesRead === 0) return { bytes, crc32: sum };
-    bytes += bytesRead;
-    reading = file.read(chunks[turn % 2 === 0 ? 0 : 1], 0, chunkBytes, bytes);
-    sum = crc32(buffer.subarray(0, bytesRead), sum);
-  }
 }
 
 /** Removes the partial images of a folder, which a crash left behind. */

@@ -55,7 +55,10 @@ export async function savePod(effects: Effects, request: SaveRequest): Promise<n
   const key = { sandboxUid: record.keptFor ?? "", epoch };
   // An earlier process of the node may have completed the image. After a power failure not even the Pod's record says so.
   const found = await machine.suspensions.find(key).catch(() => undefined);
-  if (found?.meta.podUid === record.uid) return found.meta.sizeBytes;
+  if (found?.meta.podUid === record.uid) {
+    await machine.suspensions.settle(key);
+    return found.meta.sizeBytes;
+  }
   if (!isInitialized(request.pod, record, {})) throw new StateError("SourceNotRunning", "The Pod is still starting");
   const write = (): Promise<number> => writeSuspension(effects, request, key);
   // A snapshot of this Pod that is being taken would continue it in the middle of the save.
@@ -74,8 +77,7 @@ async function writeSuspension(
   const use = { sandboxUid: key.sandboxUid, namespace: record.namespace };
   suspensions.admit({ ...use, bytes: 0 });
   const sandbox = sandboxOf(machine, record);
-  await checkBuild(sandbox, record);
-  await checkRoom(machine, record);
+  await settleAll([checkBuild(sandbox, record), checkRoom(machine, record)]);
   const isPaused = request.again && (await sandbox.checkpoints.isPaused(sandbox.id));
   if (!isPaused) await prepareInside(effects, request);
   signal.throwIfAborted();

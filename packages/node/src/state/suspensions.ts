@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { hasCode } from "../errors.ts";
@@ -5,8 +6,9 @@ import type { Layout } from "../layout.ts";
 import { namesIn } from "../system/folders.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
 import { removeTree } from "../system/remove-tree.ts";
+import { settleAll } from "../system/settle-all.ts";
 import type { Discard } from "../system/trash.ts";
-import { beginImage, commitImage, partialSuffix, removePartials, syncName } from "./image-files.ts";
+import { beginImage, commitImage, partialSuffix, removePartials, syncImage } from "./image-files.ts";
 import { type ImageMeta, readMeta, readUse } from "./image-meta.ts";
 import type { ImageVault } from "./image-vault.ts";
 import { checkLimits, type ImageUse, type StateLimits } from "./limits.ts";
@@ -92,28 +94,25 @@ export class Suspensions {
 
   /** Creates the folder of a partial image. */
   async begin(key: SuspensionKey): Promise<string> {
-    await mkdir(join(this.#root, key.sandboxUid), { recursive: true, mode: 0o700 });
+    mkdirSync(join(this.#root, key.sandboxUid), { recursive: true, mode: 0o700 });
     return beginImage(this.folderOf(key));
   }
 
-  /**
-   * Completes a partial image, and removes the other images of the Sandbox: it has run since they were saved. A power failure can
-   * still lose the image until `settle`.
-   */
+  /** Completes a partial image and syncs it. Removes the other images of the Sandbox: it has run since they were saved. */
   async commit(partial: string, meta: ImageMeta): Promise<StoredImage> {
     const folder = await commitImage(partial, await this.#vault.metaOf(partial, meta));
     const { sandboxUid, namespace, epoch, sizeBytes: bytes } = meta;
-    await this.#verified.remember(folder, meta.files);
     this.#uses.set(nameOf(meta), { sandboxUid, namespace, bytes });
+    await settleAll([syncImage(folder), this.#verified.remember(folder, meta.files)]);
     for (const other of await this.#epochsOf(sandboxUid)) {
       if (other !== epoch) await this.remove({ sandboxUid, epoch: other });
     }
     return { folder, meta };
   }
 
-  /** Makes a complete image survive a power failure. Called before the Sandbox is reported as saved. */
+  /** Syncs an image that an earlier process committed, and may not have synced. */
   async settle(key: SuspensionKey): Promise<void> {
-    await syncName(this.folderOf(key));
+    await syncImage(this.folderOf(key));
   }
 
   /**

@@ -69,7 +69,8 @@ describe.skipIf(cannotRun)("a node that is killed while it saves or restores a P
     { at: "do save", afterMs: 20 },
     { at: "do save", afterMs: 60 },
     { at: "do record-saved", afterMs: 0 },
-    { at: "do end-saved", afterMs: 5 },
+    { at: "do record-saved", afterMs: 2 },
+    { at: "do kill-saved", afterMs: 0 },
   ])("killed $afterMs ms after $at, the next start completes the image, and nothing is lost", (kill) =>
     withFolder(async (dataDir) => {
       await run(dataDir, "save", kill);

@@ -7,6 +7,7 @@ import type { Pod } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { layoutOf, podPaths } from "../../src/layout.ts";
 import type { PodRecord } from "../../src/pod/record.ts";
+import { processStart } from "../../src/system/processes.ts";
 import { cannotRun } from "../../src/testing/runtimes.ts";
 import { isReady, namespace } from "../../src/testing/test-api.ts";
 import { openTestBox, type TestBox } from "../../src/testing/test-box.ts";
@@ -70,6 +71,8 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
     expect(answerOf(saved, "Ready")).toBe("Suspending");
     expect(saved.status?.phase).toBe("Running");
     await expect(box.shell("counter", "true")).rejects.toThrow("it is being suspended");
+    const pid = pidOf(box, saved.metadata?.uid);
+    await expect.poll(() => processStart(pid), { timeout: 30_000 }).toBeUndefined();
     const before = await logged("counter");
     await sandbox.remove();
     const restored = await sandbox.restore();
@@ -254,14 +257,11 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
   test("a Pod whose sandbox is killed during its save is started again, and no image is left", async () => {
     const sandbox = await makeSandbox(box, "shot", {});
     const { metadata } = await sandbox.start();
-    const layout = layoutOf(box.dataDir);
-    const images = join(layout.stateDir, "suspensions", sandbox.uid);
+    const images = join(layoutOf(box.dataDir).stateDir, "suspensions", sandbox.uid);
     await mkdir(images, { recursive: true });
-    const record = JSON.parse(readFileSync(podPaths(layout, metadata?.uid ?? "").record, "utf8")) as PodRecord;
+    const pid = pidOf(box, metadata?.uid);
     // The first change in the folder is the partial image: the sandbox is not saved yet.
-    const watcher = watch(images).once("change", () =>
-      process.kill(record.containers["main"]?.run?.process.pid ?? 0, 9),
-    );
+    const watcher = watch(images).once("change", () => process.kill(pid, 9));
     const answer = answerOf(await sandbox.save(), "agents.x-k8s.io/Saved");
     watcher.close();
     expect(answer).toBeOneOf(["SaveFailed", "SourceNotRunning"]);
@@ -286,6 +286,14 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
     expect(await answer).toEqual(isReady(pod) ? "here" : ["0"]);
   });
 });
+
+/** The first process of the container "main". */
+function pidOf({ dataDir }: TestBox, uid = ""): number {
+  const record = JSON.parse(readFileSync(podPaths(layoutOf(dataDir), uid).record, "utf8")) as PodRecord;
+  const pid = record.containers["main"]?.run?.process.pid;
+  if (pid === undefined) throw new Error(`Cannot find the process of the Pod "${uid}"`);
+  return pid;
+}
 
 const restartsOf = (pod: Pod | undefined): number | undefined => pod?.status?.containerStatuses?.[0]?.restartCount;
 
