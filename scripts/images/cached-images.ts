@@ -11,16 +11,13 @@ const keptMs = 30 * 24 * 3600 * 1000;
 export interface CachedImage extends BuiltImage {
   readonly name: string;
   readonly archive: string;
+  readonly builtAt: Date;
 }
 
 /** The images of these sources, in the order of `imageNames`. Undefined if they have not been built on this machine. */
 export function cachedImages(): CachedImage[] | undefined {
   const folder = join(cache, sourcesHash());
   return existsSync(folder) ? readImages(folder) : undefined;
-}
-
-export function builtAt(): Date {
-  return statSync(join(cache, sourcesHash())).mtime;
 }
 
 /** Builds the images and replaces those in the cache, also the ones that other sources made more than a month ago. */
@@ -39,9 +36,9 @@ export async function buildIntoCache(say: (line: string) => void): Promise<Cache
 }
 
 function readImages(folder: string): CachedImage[] {
-  return imageNames.map((name) => ({
-    ...(JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8")) as BuiltImage),
-    name,
-    archive: join(folder, `${name}.tar`),
-  }));
+  return imageNames.map((name) => {
+    const archive = join(folder, `${name}.tar`);
+    const built = JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8")) as BuiltImage;
+    return { ...built, name, archive, builtAt: statSync(archive).mtime };
+  });
 }

@@ -5,7 +5,7 @@
  */
 import { copyFileSync, linkSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildIntoCache, builtAt, type CachedImage, cachedImages } from "./cached-images.ts";
+import { buildIntoCache, type CachedImage, cachedImages } from "./cached-images.ts";
 import { changedPackages } from "./changed-packages.ts";
 import { root } from "./sources.ts";
 
@@ -53,7 +53,8 @@ function place(archive: string, target: string): void {
 }
 
 function show(built: readonly CachedImage[]): void {
-  say(`built ${builtAt().toISOString().slice(0, 10)}; FRESH=1 takes the packages that Debian has now`);
+  const [first] = built;
+  say(`built ${first?.builtAt.toISOString().slice(0, 10)}; FRESH=1 takes the packages that Debian has now`);
   for (const { name, reference, digest, archive, unpackedBytes, packages } of built) {
     const sizes = `${mebibytes(statSync(archive).size)}, ${mebibytes(unpackedBytes)} unpacked`;
     console.log(`dist/images/${name}.tar  ${reference}  ${digest.slice(0, 19)}  ${sizes}, ${packages.length} packages`);

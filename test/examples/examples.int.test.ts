@@ -29,6 +29,7 @@ describe.skipIf(reason !== undefined)("the commands of the examples work as writ
   beforeAll(async () => {
     buildCommandLine();
     shared = await runTogether(pages, imageArchives());
+    console.info(`${shared.loadSeconds} s  image load`);
     console.info([...shared.seconds].map(([name, seconds]) => `${seconds} s  ${name}`).join("\n"));
   }, 900_000);
 

@@ -13,6 +13,8 @@ export interface SharedRun {
   /** By name. */
   readonly runs: ReadonlyMap<string, Run>;
   readonly seconds: ReadonlyMap<string, number>;
+  /** How long the images took. */
+  readonly loadSeconds: number;
   /** Objects that exist after all pages have run. */
   readonly left: string;
 }
@@ -41,7 +43,7 @@ export async function runTogether(pages: readonly NamedSteps[], archives: readon
     const alone = pages.filter(restarts).map(folderOf);
     const together = pages.filter((page) => !restarts(page)).map(folderOf);
     const script = join(scratch, "all.sh");
-    writeFileSync(script, scriptOfAll({ archives, alone, together, left: join(scratch, "left") }));
+    writeFileSync(script, scriptOfAll({ archives, alone, together, scratch }));
     const messages = await runWorld(scratch, script);
     const dataDir = join(scratch, "data");
     const runs = pages.map((page): [string, Run] => [
@@ -52,7 +54,12 @@ export async function runTogether(pages: readonly NamedSteps[], archives: readon
       page.name,
       Number(readFileSync(join(folderOf(page), "seconds"), "utf8")),
     ]);
-    return { runs: new Map(runs), seconds: new Map(seconds), left: readFileSync(join(scratch, "left"), "utf8") };
+    return {
+      runs: new Map(runs),
+      seconds: new Map(seconds),
+      loadSeconds: Number(readFileSync(join(scratch, "loaded"), "utf8")),
+      left: readFileSync(join(scratch, "left"), "utf8"),
+    };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -62,13 +69,13 @@ interface Parts {
   readonly archives: readonly string[];
   readonly alone: readonly string[];
   readonly together: readonly string[];
-  /** The file for the names of objects that are left. */
-  readonly left: string;
+  readonly scratch: string;
 }
 
-const scriptOfAll = ({ archives, alone, together, left }: Parts): string => `set -eu
+const scriptOfAll = ({ archives, alone, together, scratch }: Parts): string => `set -eu
 export KUBECONFIG=/var/lib/agent-sandbox/kubeconfig
 for archive in ${archives.join(" ")}; do agent-sandbox image load "$archive"; done
+echo $SECONDS >${scratch}/loaded
 cat >one.sh <<'END'
 cd "$1/work"
 start=$SECONDS
@@ -80,5 +87,5 @@ printf '%s\\n' ${together.join(" ")} | xargs --max-procs ${atOnce} -I PAGE bash 
 names() { kubectl get ${kinds} --output name; }
 # Objects are deleted in the background.
 for attempt in $(seq 60); do [ -n "$(names)" ] || break; sleep 0.5; done
-names >${left}
+names >${scratch}/left
 `;
