@@ -44,7 +44,7 @@ function read(file: string): { key: string; tally: Tally } | undefined {
 }
 
 /** Suites that read or run pages of the documentation. */
-const readers: ReadonlySet<string> = new Set(["unit", "docs", "sdk"]);
+const readers: ReadonlySet<string> = new Set(["unit", "docs", "examples", "sdk"]);
 
 /**
  * A hash of everything that the result of a suite can depend on: the files of the clone, the programs, the kernel, Node and
