@@ -31,6 +31,7 @@ export type * from "./snapshots/index.ts";
 export * from "./state/driver.ts";
 export * from "./state/injected-runtime.ts";
 export * from "./state/saved-pod.ts";
+export * from "./template-pool.ts";
 export * from "./trouble/index.ts";
 export type * as v1alpha1 from "./v1alpha1/index.ts";
 export { type BlueprintChoices, blueprintChoices } from "./v1beta1/blueprint-defaults.ts";
