@@ -6,6 +6,7 @@ import { conditionsPage } from "./conditions-page.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { settingsPage } from "./settings-page.ts";
 import { typescriptPage } from "./typescript-page.ts";
+import { wishesPage } from "./wishes-page.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -24,6 +25,12 @@ function page(language: string, guide: string, text: string): string {
 }
 
 const goPackage = "github.com/agent-sandbox/agent-sandbox/clients/go/sandbox";
+
+const wishesHint = `Each wish has its command and what it prints. \`make test-e2e\` runs all of them, in this order, on one new box. \`…\` stands for text
+that differs from run to run. Made from \`test/e2e/wishes\` by \`make generate\`; do not edit.
+
+Commands are run as root, or by a member of the [box's group](operations.md#let-other-users-use-the-box). The [reference](reference/cli.md) lists all
+commands and the exit status of each failure.`;
 
 const toolsTitle = "\n# @agent-sandbox/sdk/ai\n\n";
 
@@ -46,6 +53,7 @@ export async function referencePages(): Promise<Page[]> {
     plainPage("conditions", "Conditions, events and their reasons", conditionsPage()),
     plainPage("metrics", "Metrics", await metricsPage()),
     plainPage("settings", "Settings", settingsPage()),
+    { file: "docs/wishes.md", text: `# What do you want to do?\n\n${wishesHint}\n\n${wishesPage()}\n` },
   ];
 }
 

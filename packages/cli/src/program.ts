@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { declareBox } from "./declare/box.ts";
+import { declareCompletion } from "./declare/completion.ts";
 import { declareConfig } from "./declare/config.ts";
 import { declareImages } from "./declare/images.ts";
 import { declareObjects, declareSessions } from "./declare/objects.ts";
@@ -66,25 +67,7 @@ export function createProgram(): Command {
     .description("Check what this machine supports, what is missing and how to install it")
     .action(async (_options, command) => (await import("./commands/doctor.ts")).doctor(command.optsWithGlobals()));
 
-  program
-    .command("completion")
-    .description("Print a script that completes commands in a shell, as in: source <(agent-sandbox completion bash)")
-    .argument("<shell>", "bash, zsh or fish")
-    .addHelpText(
-      "after",
-      `
-It completes commands, options, and names of sandboxes, claims, pools, snapshots and images. To have it in every shell:
-  bash  echo 'source <(agent-sandbox completion bash)' >> ~/.bashrc
-  zsh   echo 'source <(agent-sandbox completion zsh)' >> ~/.zshrc
-  fish  agent-sandbox completion fish > ~/.config/fish/completions/agent-sandbox.fish`,
-    )
-    .action(async (shell) => (await import("./commands/completion.ts")).completion(shell));
-
-  program
-    .command("__complete", { hidden: true })
-    .description("Print what may stand at the end of a command line, for the scripts of `completion`")
-    .argument("[words...]")
-    .action(async (words) => (await import("./commands/completion.ts")).complete(words, program));
+  declareCompletion(program);
 
   program
     .command("manager")

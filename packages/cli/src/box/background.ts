@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { openSync, readFileSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { undoOnSignal } from "../client/undo-on-signal.ts";
 import { CommandError } from "../command-error.ts";
 import type { BoxPaths } from "./box-paths.ts";
 import { findRunningBox, isEnding, type RunningBox } from "./running-box.ts";
@@ -24,6 +25,7 @@ export async function startInBackground(paths: BoxPaths, foregroundArguments: re
     stdio: ["ignore", log, log, "ipc"],
     cwd: "/",
   });
+  using _undo = undoOnSignal(() => child.kill("SIGTERM"));
   const report = await new Promise<StartReport>((resolve, reject) => {
     child.once("message", (message) => resolve(message as StartReport));
     child.once("exit", (code, signal) =>

@@ -47,7 +47,7 @@ test("every command and option of the program is offered", async () => {
       const path = own === command ? [command.name()] : [command.name(), own.name()];
       const found = await offered(...path, "-");
       missing.push(
-        ...own.options.filter(({ long }) => !found.includes(long ?? "")).map(({ long }) => `${path} ${long}`),
+        ...own.options.filter(({ long }) => !found.includes(long ?? "")).map(({ long }) => `${path.join(" ")} ${long}`),
       );
     }
   }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { constants, createReadStream } from "node:fs";
+import { constants, createReadStream, rmSync } from "node:fs";
 import { lstat, mkdir, open, opendir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
@@ -8,6 +8,7 @@ import { getSystemErrorMessage } from "node:util";
 import { extract, pack } from "tar-stream";
 import { CommandError } from "../command-error.ts";
 import { insideOf } from "./copy-paths.ts";
+import { undoOnSignal } from "./undo-on-signal.ts";
 
 /** What a copy has done so far. */
 export interface CopyCount {
@@ -83,6 +84,9 @@ async function writeEntry(
   const flags = isReplaced
     ? constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
     : constants.O_WRONLY | constants.O_NOFOLLOW;
+  using _undo = undoOnSignal(() => {
+    if (isReplaced) rmSync(path, { force: true });
+  });
   try {
     await using file = await open(path, flags, mode);
     for await (const chunk of content) {

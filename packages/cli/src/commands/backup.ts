@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { rmSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { get } from "node:https";
 import { resolve } from "node:path";
@@ -7,6 +8,7 @@ import { type BoxPaths, boxPaths, dataDirFrom } from "../box/box-paths.ts";
 import { findRunningBox } from "../box/running-box.ts";
 import { connect, type GlobalOptions } from "../client/connect.ts";
 import { refusalOf, requestOptions } from "../client/raw-request.ts";
+import { undoOnSignal } from "../client/undo-on-signal.ts";
 import { CommandError } from "../command-error.ts";
 import { reasonOf } from "../report-failure.ts";
 
@@ -14,6 +16,8 @@ import { reasonOf } from "../report-failure.ts";
 export async function backup(file: string, options: GlobalOptions): Promise<void> {
   const paths = boxPaths(dataDirFrom(options.dataDir, process.env));
   const target = resolve(file);
+  // The name that `saveBackup` and `backUpFolder` write to first.
+  using _undo = undoOnSignal(() => rmSync(`${target}.partial`, { force: true }));
   try {
     if (findRunningBox(paths) === undefined) await backUpFolder(paths.dataDir, target);
     else await backUpRunning(paths, target);

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { lstat, stat } from "node:fs/promises";
 import { join, posix, resolve } from "node:path";
 import { PassThrough, type Readable, type Writable } from "node:stream";
@@ -10,6 +11,7 @@ import { openExec } from "../client/open-exec.ts";
 import { printable } from "../client/printable.ts";
 import { Progress } from "../client/progress.ts";
 import { podOf, type SandboxPod } from "../client/sandbox-pod.ts";
+import { SignalForwarder } from "../client/signals.ts";
 import { archiveOf, type CopyCount, unpackTo } from "../client/tar-copy.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -29,7 +31,8 @@ export async function copy(from: string, to: string, options: CopyOptions): Prom
   await using connection = await connect(options);
   const remote = (source.type === "sandbox" ? source : target) as SandboxSide;
   const pod = await podOf(connection, remote.sandbox, { wakes: true });
-  const session = new CopySession(connection, pod, options.container);
+  await using signals = new SignalForwarder();
+  const session = new CopySession({ connection, pod, container: options.container, interrupted: signals.interrupted });
   const count: CopyCount = { files: 0, bytes: 0, skipped: [] };
   using progress = new Progress();
   const timer = setInterval(() => progress.show(`${count.files} files, ${formatBytes(count.bytes)}`), 200);
@@ -44,15 +47,26 @@ export async function copy(from: string, to: string, options: CopyOptions): Prom
 }
 
 async function upload(session: CopySession, from: string, path: string, count: CopyCount): Promise<void> {
+  const isFolder = path.endsWith("/") || (await session.succeeds(["test", "-d", path]));
   if (from === "-") {
-    await session.run(["sh", "-c", 'exec cat > "$1"', "sh", path], { stdin: process.stdin });
+    if (isFolder)
+      throw new CommandError(`Cannot write the standard input to "${path}": name the file, as in ${path}/data`);
+    await session.replace(path, (partial) =>
+      session.run(["sh", "-c", 'exec cat > "$1"', "sh", partial], { stdin: process.stdin }),
+    );
     return;
   }
-  await lstat(from);
-  const isInto = path.endsWith("/") || (await session.succeeds(["test", "-d", path]));
-  const folder = isInto ? path : posix.dirname(path);
-  const name = isInto ? nameOf(resolve(from)) : nameOf(path);
-  await session.run(["tar", "-xf", "-", "-C", folder], { stdin: archiveOf(from, name, count) });
+  const { isFile } = await kindOf(from);
+  const folder = isFolder ? path : posix.dirname(path);
+  const name = isFolder ? nameOf(resolve(from)) : nameOf(path);
+  const unpack = (own: string): Promise<void> =>
+    session.run(["tar", "-xf", "-", "-C", folder], { stdin: archiveOf(from, own, count) });
+  if (isFile) await session.replace(posix.join(folder, name), (partial) => unpack(posix.basename(partial)));
+  else await unpack(name);
+}
+
+async function kindOf(from: string): Promise<{ readonly isFile: boolean }> {
+  return { isFile: (await lstat(from)).isFile() };
 }
 
 async function download(session: CopySession, path: string, to: string, count: CopyCount): Promise<void> {
@@ -75,39 +89,76 @@ async function download(session: CopySession, path: string, to: string, count: C
   ]);
 }
 
+interface SessionParts {
+  readonly connection: Connection;
+  readonly pod: SandboxPod;
+  readonly container: string | undefined;
+  readonly interrupted: AbortSignal;
+}
+
+interface CopyStreams {
+  readonly stdin?: Readable;
+  readonly stdout?: Writable;
+}
+
 /** Runs the programs of a copy in a Pod. */
 class CopySession {
-  readonly #connection: Connection;
-  readonly #pod: SandboxPod;
-  readonly #container: string | undefined;
+  readonly #parts: SessionParts;
 
-  constructor(connection: Connection, pod: SandboxPod, container: string | undefined) {
-    this.#connection = connection;
-    this.#pod = pod;
-    this.#container = container;
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
   }
 
   async succeeds(words: readonly string[]): Promise<boolean> {
     return (await this.#execute(words, {})).code === 0;
   }
 
-  /** Throws what the program printed to standard error if it fails. */
-  async run(
-    words: readonly string[],
-    streams: { readonly stdin?: Readable; readonly stdout?: Writable },
-  ): Promise<void> {
-    const { code, complaint } = await this.#execute(words, streams);
-    if (code !== 0) throw new CommandError(`Cannot copy: ${complaint.trim() || `${words[0]} exited with ${code}`}`);
+  /** Throws what the program printed to standard error if it fails, or the reason of an interruption. */
+  async run(words: readonly string[], streams: CopyStreams): Promise<void> {
+    const { interrupted } = this.#parts;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const ended = new AbortController();
+    const end = (): void => {
+      reject(interrupted.reason as Error);
+      ended.abort();
+    };
+    interrupted.throwIfAborted();
+    interrupted.addEventListener("abort", end, { once: true });
+    try {
+      const execution = this.#execute(words, streams, ended.signal);
+      // It fails later than the interruption, when its connection has ended.
+      execution.catch(() => undefined);
+      const { code, complaint } = await Promise.race([execution, promise]);
+      if (code !== 0) throw new CommandError(`Cannot copy: ${complaint.trim() || `${words[0]} exited with ${code}`}`);
+    } finally {
+      interrupted.removeEventListener("abort", end);
+    }
+  }
+
+  /** Writes a file beside its place and moves it there when it is complete. Devices and pipes are written to. */
+  async replace(path: string, write: (partial: string) => Promise<void>): Promise<void> {
+    if (await this.succeeds(["sh", "-c", '[ -e "$1" ] && ! [ -f "$1" ]', "sh", path])) return write(path);
+    const partial = `${path}.${randomBytes(4).toString("hex")}.partial`;
+    try {
+      await write(partial);
+      await this.run(["mv", "-f", "--", partial, path], {});
+    } catch (error) {
+      await this.succeeds(["rm", "-f", "--", partial]).catch(() => false);
+      throw error;
+    }
   }
 
   async #execute(
     words: readonly string[],
-    { stdin, stdout }: { readonly stdin?: Readable; readonly stdout?: Writable },
+    { stdin, stdout }: CopyStreams,
+    ended?: AbortSignal,
   ): Promise<{ readonly code: number; readonly complaint: string }> {
+    const { connection, pod, container } = this.#parts;
     const stderr = new PassThrough();
     const complaint = buffer(stderr);
-    const settings = { words, stdin: stdin !== undefined, container: this.#container };
-    const socket = await openExec(this.#connection, this.#pod, settings);
+    const socket = await openExec(connection, pod, { words, stdin: stdin !== undefined, container });
+    if (ended?.aborted === true) socket.terminate();
+    ended?.addEventListener("abort", () => socket.terminate(), { once: true });
     try {
       const code = await runExec(socket, { stdin, stdout: stdout ?? new PassThrough().resume(), stderr });
       stderr.end();

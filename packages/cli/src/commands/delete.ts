@@ -44,8 +44,9 @@ export async function deleteObjects(words: readonly string[], options: DeleteOpt
   const missing: string[] = [];
   for (const target of targets) {
     const gone = await deleteOne(client, target);
-    if (gone === undefined) missing.push(displayName(target.resource, target.name));
-    else console.log(`${gone} deleted`);
+    if (gone !== undefined) console.log(`${gone} deleted`);
+    // An object of a list may be gone already, for instance with its owner.
+    else if (options.all !== true) missing.push(displayName(target.resource, target.name));
   }
   if (missing.length > 0 && options.ignoreNotFound !== true) throw new CommandError(`${missing.join(", ")} not found`);
 }

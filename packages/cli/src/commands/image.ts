@@ -11,6 +11,7 @@ import { dataDirFrom } from "../box/box-paths.ts";
 import type { GlobalOptions } from "../client/connect.ts";
 import { formatAge, formatBytes } from "../client/format-amounts.ts";
 import { Progress } from "../client/progress.ts";
+import { SignalForwarder } from "../client/signals.ts";
 import { formatTable } from "../client/table.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -50,10 +51,13 @@ export async function pullImage(name: string, options: PullOptions): Promise<voi
     throw new CommandError(`Cannot pull "${name}": it is built in`);
   }
   const logins = options.authfile === undefined ? {} : await readLogins(options.authfile);
+  await using signals = new SignalForwarder();
   using progress = new Progress();
   progress.show(`pulling ${name}`);
   const onProgress = reporter(progress, `pulling ${name}`);
-  const image = await withImages(options, (store) => store.pull(name, { logins, onProgress }));
+  const image = await withImages(options, (store) =>
+    store.pull(name, { logins, onProgress, signal: signals.interrupted }),
+  );
   console.log(`${image.names.find((one) => one.includes(name)) ?? name} pulled (${shortId(image)})`);
 }
 
@@ -65,11 +69,13 @@ export async function loadImages(file: string, options: LoadOptions): Promise<vo
   if (file === "-" && process.stdin.isTTY) {
     throw new CommandError("pipe an archive to it, as in: docker save IMAGE | agent-sandbox image load -");
   }
+  await using signals = new SignalForwarder();
   using progress = new Progress();
   const onProgress = reporter(progress, `loading ${file}`);
   const { name } = options;
+  const signal = signals.interrupted;
   const archive = file === "-" ? process.stdin : file;
-  const images = await withImages(options, (store) => store.load(archive, { name, onProgress }));
+  const images = await withImages(options, (store) => store.load(archive, { name, onProgress, signal }));
   for (const image of images) console.log(`${image.names.join(", ") || shortId(image)} loaded (${shortId(image)})`);
 }
 

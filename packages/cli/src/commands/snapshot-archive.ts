@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream, rmSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { get } from "node:https";
@@ -15,6 +15,7 @@ import { openSocket } from "../client/pod-socket.ts";
 import { Progress } from "../client/progress.ts";
 import { refusalOf, requestOptions } from "../client/raw-request.ts";
 import { snapshotOutcome } from "../client/sandbox-state.ts";
+import { undoOnSignal } from "../client/undo-on-signal.ts";
 import { parseDuration } from "../client/wait-condition.ts";
 import { CommandError } from "../command-error.ts";
 import { describeSnapshot } from "./snapshot.ts";
@@ -85,6 +86,7 @@ async function toStdout(content: Counted): Promise<number> {
 
 async function toFile(content: Counted, path: string): Promise<number> {
   const partial = `${path}.partial-${process.pid}`;
+  using _undo = undoOnSignal(() => rmSync(partial, { force: true }));
   try {
     await pipeline(content, createWriteStream(partial, { flags: "wx", mode: 0o600 }));
     await using file = await open(partial);

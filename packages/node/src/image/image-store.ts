@@ -53,6 +53,7 @@ export interface ImageAdmin {
 export interface LoadOptions {
   /** Replaces the names in an archive with one image. */
   readonly name?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ReportProgress | undefined;
 }
 

@@ -14,7 +14,7 @@ import { canonicalName, parseReference } from "./reference.ts";
 export async function loadArchive(
   parts: StoreParts,
   archive: string | Readable,
-  { name, onProgress }: LoadOptions = {},
+  { name, signal, onProgress }: LoadOptions = {},
 ): Promise<StoredImage[]> {
   const shown = typeof archive === "string" ? `"${archive}"` : "the standard input";
   await using staging = await openStaging(parts);
@@ -22,7 +22,14 @@ export async function loadArchive(
   // A link, because skopeo cannot read paths that contain a colon.
   if (typeof archive === "string") await symlink(resolve(archive), path);
   // A file, because an archive is read more than once.
-  else await withinRoom(staging.path, parts.reserve, (signal) => writeFile(path, archive, { signal, mode: 0o600 }));
+  else {
+    await withinRoom(staging.path, parts.reserve, (full) =>
+      writeFile(path, archive, { signal: AbortSignal.any([full, ...(signal ? [signal] : [])]), mode: 0o600 }),
+    ).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw error;
+    });
+  }
   const archived = await readArchive(path, shown);
   if (name !== undefined && archived.length > 1) {
     throw new NodeError("ErrImagePull", `Cannot load ${shown} as "${name}": it contains ${archived.length} images`);
@@ -37,10 +44,12 @@ export async function loadArchive(
         names: wanted.map(completeName),
         digests: [],
         access: anyone,
+        signal,
         onProgress,
       };
       loaded.push(await importImage(parts, request));
     } catch (error) {
+      signal?.throwIfAborted();
       throw new NodeError("ErrImagePull", `Cannot load ${shown}: ${messageOf(error)}`, { cause: error });
     }
   }
