@@ -95,7 +95,7 @@ format: setup ## Format all sources
 
 # Each target test-<suite> runs the vitest project or the Go module of that name, and its tests are in packages/<suite>,
 # test/<suite> or sandboxd. scripts/targets.test.ts checks this.
-.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-docs test-examples test-state test-sdk test-security test-kube-apiserver test-differential test-operator test-clients test-reference-clients test-release
+.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-docs test-examples test-state test-sdk test-security test-cluster test-kube-apiserver test-differential test-operator test-clients test-reference-clients test-release
 test: setup-test ## Run every suite; skips suites that passed before if nothing has changed (FRESH=1 runs them anyway)
 	@FRESH=$(FRESH) $(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -126,6 +126,8 @@ test-sdk: setup-test ## The SDKs for TypeScript, Python and Go against a box: on
 	@$(NODE) scripts/test.ts sdk
 test-security: setup-test ## Attacks on a running box by tenants, sandboxes, callers, images and local users (needs root)
 	@$(NODE) scripts/test.ts security
+test-cluster: setup-test ## Manager, router and SDKs on a real Kubernetes node (needs root; TEST_CLUSTER=existing uses that of KUBECONFIG)
+	@$(NODE) scripts/test.ts cluster
 test-kube-apiserver: setup-test ## Our CRDs and conversion webhook on kube-apiserver (built on first use)
 	@$(NODE) scripts/test.ts kube-apiserver
 test-differential: setup-test ## Send the same requests to the embedded API server and to kube-apiserver; compare the responses

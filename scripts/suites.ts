@@ -221,7 +221,10 @@ export const checks: readonly Suite[] = [
 ];
 
 /** Takes ten minutes on a new machine and nothing later. The suites that use kube-apiserver wait for it, the others do not. */
-export const slowBuilds: readonly Suite[] = [step("kube-apiserver build", "bash", "test/kube-apiserver/build.sh")];
+export const slowBuilds: readonly Suite[] = [
+  step("kube-apiserver build", "bash", "test/kube-apiserver/build.sh"),
+  step("cluster build", "bash", "test/cluster/node/build-all.sh"),
+];
 
 /** These take minutes on a new machine and nothing later. They end before the suites start, which need their files. */
 export const builds: readonly Suite[] = [
@@ -235,6 +238,7 @@ export const tests: readonly Suite[] = [
   vitest("node"),
   vitest("differential"),
   vitest("security"),
+  vitest("cluster"),
   vitest("state"),
   vitest("data-plane"),
   vitest("sdk"),

@@ -34,7 +34,7 @@ export async function loadOwnImages(programs: Programs): Promise<void> {
 const program = (path: string, name: string): TestEntry => file(name, readFileSync(path) as never, { mode: 0o755 });
 
 const applets =
-  "cat chmod cp date dd df dmesg echo env false find grep head hostname httpd id kill ln ls mkdir mount mv nc nslookup ping printf ps pwd rm sed seq sh sleep stat sync tail test touch tr true uname wc wget".split(
+  "cat chmod cp date dd df dmesg echo env false find grep head hostname httpd id kill ln ls mkdir mount mv nc nslookup ping printf ps pwd rm sed seq sh sleep stat sync tail test touch tr true uname wc".split(
     " ",
   );
 
