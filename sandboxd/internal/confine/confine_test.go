@@ -26,7 +26,7 @@ func openRoot(t testing.TB) (*Root, string) {
 }
 
 func TestRel(t *testing.T) {
-	root := &Root{path: "/data/work", given: "/workspace"}
+	root := &Root{directory: &directory{path: "/data/work", given: "/workspace"}}
 	for user, want := range map[string]string{
 		"": ".", "/": ".", ".": ".", "a": "a", "/a": "a", "a/": "a", "a//b": "a/b", "a/./b/../c": "a/c", "/../a": "a",
 		"/workspace": ".", "/workspace/a": "a", "/workspace/../a": "a", "/data/work/a": "a", "workspace/a": "workspace/a", "/workspace-evil/a": "workspace-evil/a",

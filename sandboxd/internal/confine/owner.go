@@ -12,6 +12,9 @@ type Owner struct{ UID, GID int }
 // Own sets the owner of files that are created from now on. Links keep the daemon's user, which has no effect on them.
 func (r *Root) Own(owner Owner) { r.owner = &owner }
 
+// As returns the same root with another owner of new files.
+func (r *Root) As(owner Owner) *Root { return &Root{directory: r.directory, owner: &owner} }
+
 // take changes the owner of an open file that the daemon has just created.
 func (o *Owner) take(fd int) error {
 	if o == nil {

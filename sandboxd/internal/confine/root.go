@@ -29,11 +29,16 @@ const (
 
 // Root is a directory that no path given to it can leave.
 type Root struct {
+	*directory
+	owner *Owner
+}
+
+// directory is shared by the roots that differ in the owner of new files.
+type directory struct {
 	mu sync.RWMutex
 	fd int
 	// path is the directory with links resolved, given is the path that was passed to Open.
 	path, given string
-	owner       *Owner
 }
 
 // Open returns the root at dir, which must exist.
@@ -50,7 +55,7 @@ func Open(dir string) (*Root, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: resolved, Err: err}
 	}
-	return &Root{fd: fd, path: resolved, given: given}, nil
+	return &Root{directory: &directory{fd: fd, path: resolved, given: given}}, nil
 }
 
 // descriptor returns a new descriptor of the directory. If code in the sandbox has deleted it, it is opened again by its
@@ -159,5 +164,5 @@ func (r *Root) Below(e *Entry) (*Root, error) {
 		return nil, err
 	}
 	name := path.Join(r.path, e.Rel)
-	return &Root{fd: fd, path: name, given: name, owner: r.owner}, nil
+	return &Root{directory: &directory{fd: fd, path: name, given: name}, owner: r.owner}, nil
 }

@@ -45,6 +45,7 @@ var (
 	ErrUnknownLanguage = errors.New("unknown language")
 	ErrNoInterpreter   = errors.New("no interpreter")
 	ErrTooMany         = errors.New("too many contexts")
+	ErrNameTaken       = errors.New("the name is taken")
 )
 
 // Languages returns the supported languages.
@@ -52,6 +53,8 @@ func Languages() []string { return slices.Sorted(maps.Keys(languages)) }
 
 // Spec describes a new context.
 type Spec struct {
+	// Name is a second id, chosen by the client. No other context may have it.
+	Name     string            `json:"name"`
 	Language string            `json:"language"`
 	Cwd      string            `json:"cwd"`
 	Env      map[string]string `json:"env"`
@@ -61,6 +64,7 @@ type Spec struct {
 // Context is a running interpreter.
 type Context struct {
 	ID        string    `json:"id"`
+	Name      string    `json:"name,omitempty"`
 	Language  string    `json:"language"`
 	Cwd       string    `json:"cwd"`
 	ProcessID int32     `json:"process_id"`
@@ -80,14 +84,15 @@ type Manager struct {
 
 	mu       sync.Mutex
 	contexts map[string]*Context
-	// starting is the number of contexts that are being started.
+	// starting is the number of contexts that are being started, names are those of them.
 	starting int
+	names    map[string]bool
 	running  int
 }
 
 // NewManager returns a manager without contexts.
 func NewManager(processes *process.Manager) *Manager {
-	return &Manager{processes: processes, contexts: map[string]*Context{}}
+	return &Manager{processes: processes, contexts: map[string]*Context{}, names: map[string]bool{}}
 }
 
 // Create starts an interpreter.
@@ -107,24 +112,50 @@ func (m *Manager) Create(spec Spec) (*Context, error) {
 		return nil, ErrNoInterpreter
 	}
 	m.mu.Lock()
-	full := len(m.contexts)+m.starting >= maxContexts
-	if !full {
-		m.starting++
-	}
+	err := m.reserve(spec.Name)
 	m.mu.Unlock()
-	if full {
-		return nil, ErrTooMany
+	if err != nil {
+		return nil, err
 	}
 	created, err := m.launch(spec, slices.Concat([]string{program}, how.options, []string{how.driver}))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.starting--
+	delete(m.names, spec.Name)
 	if err != nil {
 		return nil, err
 	}
 	m.contexts[created.ID] = created
 	go m.bury(created)
 	return created, nil
+}
+
+// reserve counts a context that is about to be started. It is called with mu held.
+func (m *Manager) reserve(name string) error {
+	if len(m.contexts)+m.starting >= maxContexts {
+		return ErrTooMany
+	}
+	if name != "" && (m.names[name] || m.find(name) != nil) {
+		return ErrNameTaken
+	}
+	m.starting++
+	if name != "" {
+		m.names[name] = true
+	}
+	return nil
+}
+
+// find returns the context with this id or name, or nil. It is called with mu held.
+func (m *Manager) find(idOrName string) *Context {
+	if c, ok := m.contexts[idOrName]; ok {
+		return c
+	}
+	for _, c := range m.contexts {
+		if c.Name == idOrName {
+			return c
+		}
+	}
+	return nil
 }
 
 func (m *Manager) launch(spec Spec, argv []string) (*Context, error) {
@@ -151,7 +182,7 @@ func (m *Manager) launch(spec Spec, argv []string) (*Context, error) {
 		return nil, err
 	}
 	return &Context{
-		ID: strings.ToLower(rand.Text()[:16]), Language: spec.Language, Cwd: p.Cwd, ProcessID: p.ID, CreatedAt: p.StartedAt.UTC(),
+		ID: strings.ToLower(rand.Text()[:16]), Name: spec.Name, Language: spec.Language, Cwd: p.Cwd, ProcessID: p.ID, CreatedAt: p.StartedAt.UTC(),
 		process: p, requests: requests, events: bufio.NewReader(events), source: events, turn: make(chan struct{}, 1),
 	}, nil
 }
@@ -167,12 +198,12 @@ func (m *Manager) bury(c *Context) {
 	c.source.Close()
 }
 
-// Get returns the context with this id.
+// Get returns the context with this id or name.
 func (m *Manager) Get(id string) (*Context, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c, ok := m.contexts[id]
-	return c, ok
+	c := m.find(id)
+	return c, c != nil
 }
 
 // List returns the contexts, the oldest first.

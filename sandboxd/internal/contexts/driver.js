@@ -80,15 +80,31 @@ process.on("SIGINT", () => interrupt());
 // An error after the end of its cell must not end the process, which holds the variables of other cells.
 process.on("uncaughtException", (error) => console.error("Uncaught", error));
 
+function setVariables(added) {
+  const before = Object.keys(added).map((name) => [name, process.env[name]]);
+  Object.assign(process.env, added);
+  return () => {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  };
+}
+
 const flushed = (stream) => new Promise((resolve) => stream.write("", resolve));
 
 async function cell(before, line) {
   await before;
   count++;
+  let restore = () => {};
   try {
-    await run(JSON.parse(line).code);
+    const { code, env = {} } = JSON.parse(line);
+    restore = setVariables(env);
+    await run(code);
   } catch (error) {
     emit(failure(error));
+  } finally {
+    restore();
   }
   await flushed(process.stdout);
   await flushed(process.stderr);

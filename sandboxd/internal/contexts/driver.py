@@ -3,7 +3,9 @@ import ast
 import asyncio
 import base64
 import builtins
+import contextlib
 import inspect
+import io
 import json
 import linecache
 import os
@@ -34,6 +36,7 @@ class Session:
         self.busy = False
         self.loop = None
         self.pid = os.getpid()
+        self.shown = None
         module = types.ModuleType("__main__")
         sys.modules["__main__"] = module
         self.names = module.__dict__
@@ -57,7 +60,10 @@ class Session:
             self.count += 1
             try:
                 self.busy = True
-                self.run(json.loads(line)["code"])
+                request = json.loads(line)
+                with variables(request.get("env") or {}):
+                    self.run(request["code"])
+                    self.show_figures()
             except BaseException as error:
                 self.busy = False
                 self.emit(failure(error))
@@ -83,7 +89,21 @@ class Session:
         value = self.evaluate(compile(last, name, "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
         if value is not None:
             self.names["_"] = value
+            # A figure that is the result is not shown a second time.
+            self.shown = value
             self.emit({"type": "result", "data": bundle(value)})
+
+    def show_figures(self):
+        # Figures that the code drew and did not show itself, as notebooks do.
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is None:
+            return
+        for number in pyplot.get_fignums():
+            figure = pyplot.figure(number)
+            if figure is not self.shown and figure.get_axes():
+                self.emit({"type": "display", "data": bundle(figure)})
+        self.shown = None
+        pyplot.close("all")
 
     def evaluate(self, code):
         value = eval(code, self.names)
@@ -95,8 +115,33 @@ class Session:
         return value
 
 
+@contextlib.contextmanager
+def variables(added):
+    before = {name: os.environ.get(name) for name in added}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def draw(figure):
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", bbox_inches="tight")
+    return drawn.getvalue()
+
+
 def bundle(value):
     data = {"text/plain": repr(value)[:LIMIT]}
+    if type(value).__module__.partition(".")[0] == "matplotlib" and hasattr(value, "savefig"):
+        try:
+            data["image/png"] = draw(value)
+        except Exception:
+            pass
     everything = getattr(type(value), "_repr_mimebundle_", None)
     if everything is not None:
         try:
@@ -135,4 +180,6 @@ def failure(error):
     return {"type": "error", "name": type(error).__name__, "message": message[:LIMIT], "traceback": "".join(lines)[:LIMIT]}
 
 
+# Without a display, figures are drawn into memory.
+os.environ.setdefault("MPLBACKEND", "agg")
 Session().serve()

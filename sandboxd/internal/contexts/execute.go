@@ -30,10 +30,17 @@ type Event struct {
 // ErrEnded is returned if the interpreter has ended. Its state is lost.
 var ErrEnded = errors.New("the context has ended")
 
+// Run is code to run. Its variables are set in the environment while it runs.
+type Run struct {
+	Code    string            `json:"code"`
+	Env     map[string]string `json:"env,omitempty"`
+	Timeout time.Duration     `json:"-"`
+}
+
 // Execute runs code and emits its events in order, from one goroutine at a time. On a timeout or when the client
 // disconnects, the code is interrupted. If the interpreter does not handle the interrupt, it is killed.
-func (m *Manager) Execute(ctx context.Context, c *Context, code string, timeout time.Duration, emit func(Event) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
+func (m *Manager) Execute(ctx context.Context, c *Context, run Run, emit func(Event) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, run.Timeout, errTimeout)
 	defer cancel()
 	select {
 	case c.turn <- struct{}{}:
@@ -46,19 +53,19 @@ func (m *Manager) Execute(ctx context.Context, c *Context, code string, timeout 
 	m.count(1)
 	defer m.count(-1)
 	_, from := c.process.Log.Bounds()
-	run := &execution{context: c, emit: emit, reader: c.process.Log.Read(from, true), emitted: from, changed: make(chan struct{})}
-	defer run.reader.Close()
-	request, err := json.Marshal(map[string]string{"code": code})
+	call := &execution{context: c, emit: emit, reader: c.process.Log.Read(from, true), emitted: from, changed: make(chan struct{})}
+	defer call.reader.Close()
+	request, err := json.Marshal(run)
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { c.interrupt(run) })
+	stop := context.AfterFunc(ctx, func() { c.interrupt(call) })
 	defer stop()
 	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
 	output := make(chan struct{})
 	go func() {
 		defer close(output)
-		run.pumpOutput(reading)
+		call.pumpOutput(reading)
 	}()
 	defer func() {
 		stopReading()
@@ -67,7 +74,7 @@ func (m *Manager) Execute(ctx context.Context, c *Context, code string, timeout 
 	if _, err := c.requests.Write(append(request, '\n')); err != nil {
 		return ErrEnded
 	}
-	return run.follow(ctx)
+	return call.follow(ctx)
 }
 
 var errTimeout = errors.New("the timeout has expired")

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
@@ -15,6 +16,12 @@ const needed = 1<<unix.CAP_CHOWN | 1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<un
 // account returns the user that code runs as, or nil for the daemon's own user. It is checked at the start, so that a
 // wrong configuration does not only show when processes fail to start.
 func (c *Config) account() (*process.Account, error) {
+	if c.EnsureUser != "" {
+		if err := process.EnsureUser(c.EnsureUser); err != nil {
+			return nil, fmt.Errorf("cannot create the user %q: %w", c.EnsureUser, err)
+		}
+		c.User = cmp.Or(c.User, c.EnsureUser)
+	}
 	who, err := process.LookupAccount(c.User)
 	if who == nil && err == nil {
 		return nil, nil

@@ -2,6 +2,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/token"
 )
 
@@ -28,7 +30,7 @@ type Config struct {
 	Identity                       token.Identity
 	EnvironmentFile, HooksDir      string
 	MachineIDFiles                 string
-	User                           string
+	User, EnsureUser               string
 	Socket                         string
 	Restart                        string
 	Command                        []string
@@ -71,6 +73,7 @@ func Parse(args []string, output io.Writer) (*Config, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
+	c.rootGiven = os.Getenv("SANDBOXD_ROOT_DIR") != ""
 	flags.Visit(func(f *flag.Flag) { c.rootGiven = c.rootGiven || f.Name == "root-dir" })
 	c.Command = flags.Args()
 	return c, c.check()
@@ -81,7 +84,8 @@ func (c *Config) register(flags *flag.FlagSet) {
 	flags.UintVar(&c.GRPCPort, "grpc-port", 9090, "port of gRPC, gRPC-Web and Connect")
 	flags.UintVar(&c.RESTPort, "rest-port", 8080, "port of the REST API")
 	flags.UintVar(&c.LegacyPort, "legacy-port", 8888, "port of the legacy API; 0 turns it off")
-	flags.StringVar(&c.RootDir, "root-dir", usualRoot, "directory for files and processes; created if it does not exist")
+	root := cmp.Or(os.Getenv("SANDBOXD_ROOT_DIR"), usualRoot)
+	flags.StringVar(&c.RootDir, "root-dir", root, "directory for files and processes; created if it does not exist ($SANDBOXD_ROOT_DIR)")
 	flags.StringVar(&c.MetadataPrefix, "metadata-env-prefix", "SANDBOX_", "prefix of the variables in /v1/metadata")
 	flags.DurationVar(&c.ShutdownTimeout, "shutdown-timeout", 10*time.Second, "how long a shutdown may take")
 	flags.DurationVar(&c.IdleTimeout, "http-idle-timeout", time.Minute, "how long an idle connection is kept")
@@ -89,6 +93,7 @@ func (c *Config) register(flags *flag.FlagSet) {
 	flags.StringVar(&c.TokenFile, "token-file", os.Getenv("SANDBOXD_TOKEN_FILE"), "file with the token that requests must have ($SANDBOXD_TOKEN_FILE)")
 	flags.BoolVar(&c.Insecure, "insecure-no-token", false, "serve everyone who can connect, without a token")
 	flags.StringVar(&c.User, "user", os.Getenv("SANDBOXD_USER"), "default user of the command and of processes: name, uid or uid:gid ($SANDBOXD_USER)")
+	flags.StringVar(&c.EnsureUser, "ensure-user", os.Getenv("SANDBOXD_ENSURE_USER"), "name of a user that is created if the image has none of that name; it becomes the default user ($SANDBOXD_ENSURE_USER)")
 	flags.StringVar(&c.Socket, "socket", "", "unix socket for keep-awake leases; if empty, the first of /run/sandboxd.sock and /tmp/sandboxd.sock that can be created")
 	flags.StringVar(&c.EnvironmentFile, "environment-file", "/run/agent-sandbox/environment", "file with the identity and the epoch of the sandbox")
 	flags.StringVar(&c.HooksDir, "hooks-dir", "/etc/agent-sandbox/hooks", "directory with the hooks of suspensions and forks")
@@ -123,6 +128,8 @@ func (c *Config) check() error {
 	switch {
 	case strings.TrimSpace(c.RootDir) == "":
 		return errors.New("cannot use an empty --root-dir")
+	case c.EnsureUser != "" && !process.IsUserName(c.EnsureUser):
+		return fmt.Errorf("cannot use --ensure-user=%q: want a name of lower-case letters, digits, _ and -", c.EnsureUser)
 	case c.ShutdownTimeout <= 0 || c.IdleTimeout <= 0:
 		return errors.New("cannot use a --shutdown-timeout or --http-idle-timeout that is not more than 0")
 	case c.ChunkBytes < 0 || c.ChunkBytes > maxChunk:

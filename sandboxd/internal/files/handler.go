@@ -8,6 +8,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/activity"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/api"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/confine"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
 )
 
 // Handler serves the files API.
@@ -41,6 +42,7 @@ var byAction = map[string]route{
 	"/v1/fs/move":  (*Handler).move,
 	"/v1/fs/copy":  (*Handler).copy,
 	"/v1/fs/chmod": (*Handler).chmod,
+	"/v1/uploads":  (*Handler).upload,
 }
 
 // Serve handles a request of the files API. It returns false for other requests.
@@ -68,9 +70,28 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, methods map[stri
 		return
 	}
 	defer h.activity.Begin()()
-	if err := serve(h, w, r, path); err != nil {
+	acting, err := h.actingFor(r)
+	if err == nil {
+		err = serve(acting, w, r, path)
+	}
+	if err != nil {
 		api.WriteError(w, err)
 	}
+}
+
+// actingFor returns a handler whose new files belong to the user that the query names. Default: the daemon's default user.
+func (h *Handler) actingFor(r *http.Request) (*Handler, error) {
+	user := r.URL.Query().Get("user")
+	if user == "" {
+		return h, nil
+	}
+	who, err := process.LookupAccount(user)
+	if err != nil {
+		return nil, api.Refuse(api.InvalidArgument, "Cannot use user=%q: %v", user, err)
+	}
+	acting := *h
+	acting.root = h.root.As(confine.Owner{UID: int(who.Credential.Uid), GID: int(who.Credential.Gid)})
+	return &acting, nil
 }
 
 // locate finds the entry for a path from a request.

@@ -48,6 +48,8 @@ func (h *Handler) createContext(w http.ResponseWriter, r *http.Request) error {
 		return api.Refuse(api.InvalidArgument, "Cannot create a context for %q: want one of %s", spec.Language, strings.Join(contexts.Languages(), ", "))
 	case errors.Is(err, contexts.ErrNoInterpreter):
 		return api.Refuse(api.FailedPrecondition, "Cannot create a context for %q: the image has no interpreter for it in PATH", spec.Language)
+	case errors.Is(err, contexts.ErrNameTaken):
+		return api.Refuse(api.Conflict, "Cannot create a context: another one has the name %q", spec.Name)
 	case errors.Is(err, contexts.ErrTooMany):
 		return api.Refuse(api.Exhausted, "Cannot create a context: too many are open; delete one")
 	case errors.As(err, &refused):
@@ -80,8 +82,9 @@ func (h *Handler) closeContext(w http.ResponseWriter, r *http.Request) error {
 }
 
 type codeRequest struct {
-	Code           string  `json:"code"`
-	TimeoutSeconds float64 `json:"timeout_seconds"`
+	Code           string            `json:"code"`
+	Env            map[string]string `json:"env"`
+	TimeoutSeconds float64           `json:"timeout_seconds"`
 }
 
 func (c codeRequest) timeout() (time.Duration, error) {
@@ -113,16 +116,17 @@ func (h *Handler) executeCode(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	run := contexts.Run{Code: request.Code, Env: request.Env, Timeout: timeout}
 	if stream {
 		lines := api.NewLines(w)
-		err := h.Contexts.Execute(r.Context(), found, request.Code, timeout, func(event contexts.Event) error { return lines.Send(event) })
+		err := h.Contexts.Execute(r.Context(), found, run, func(event contexts.Event) error { return lines.Send(event) })
 		if err != nil {
 			_ = lines.Send(ended(err))
 		}
 		return nil
 	}
 	collected := &collection{Results: []map[string]any{}}
-	if err := h.Contexts.Execute(r.Context(), found, request.Code, timeout, collected.add); err != nil {
+	if err := h.Contexts.Execute(r.Context(), found, run, collected.add); err != nil {
 		if !errors.Is(err, contexts.ErrEnded) && !errors.Is(err, context.DeadlineExceeded) {
 			return api.During("run code in", found.ID, err)
 		}
