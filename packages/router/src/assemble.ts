@@ -6,9 +6,11 @@ import { RuntimeWatch } from "./activity/runtime-watch.ts";
 import { AccessReviewer } from "./auth/access-reviewer.ts";
 import { Authenticator } from "./auth/authenticator.ts";
 import { Authorizer } from "./auth/authorizer.ts";
+import { type Callers, callersOf } from "./auth/callers.ts";
 import { loadKeyring } from "./auth/key-files.ts";
 import { type Keyring, signingKey } from "./auth/keyring.ts";
 import { Logins } from "./auth/logins.ts";
+import { SandboxTokens } from "./auth/sandbox-tokens.ts";
 import { TokenIssuer } from "./auth/token-issuer.ts";
 import { TokenReviewer } from "./auth/token-reviewer.ts";
 import { Directory } from "./cluster/directory.ts";
@@ -67,6 +69,8 @@ export interface Parts {
   readonly backlog: Backlog;
   readonly connections: ConnectionLimit;
   readonly sessions: SandboxSessions;
+  readonly tokens: SandboxTokens;
+  readonly callers: Callers;
 }
 
 /** The precision of request timeouts. */
@@ -115,7 +119,9 @@ export function assemble(options: RouterOptions, stack: AsyncDisposableStack): P
     timeoutMs: options.timeoutMs ?? 180_000,
   });
   const tcp = new TcpHandler({ connector, activity, tunnel, dial, telemetry });
-  return { directory, metrics, requests, tcp, splices, backlog, connections, sessions: cluster.sessions };
+  const { tokens, callers } = auth;
+  const { sessions } = cluster;
+  return { directory, metrics, requests, tcp, splices, backlog, connections, sessions, tokens, callers };
 }
 
 type Cluster = ReturnType<typeof assembleCluster>;
@@ -190,16 +196,13 @@ function assembleAuth(options: RouterOptions, directory: Directory, stack: Async
   const [now, date] = [() => scheduler.now(), () => scheduler.date()];
   const { ttlMs = 30_000, cacheSize = 2048, audiences = [], accessReview = true } = auth.tokenReview || {};
   const reviews = { client, ttlMs, cacheSize, now };
-  const authenticator = new Authenticator({
-    requireToken: auth.requireToken ?? true,
-    keys,
-    tokens: auth.tokenReview === false ? undefined : new TokenReviewer({ ...reviews, audiences }),
-    date,
-  });
+  const tokens = auth.tokenReview === false ? undefined : new TokenReviewer({ ...reviews, audiences });
+  const access = accessReview ? new AccessReviewer(reviews) : undefined;
+  const authenticator = new Authenticator({ requireToken: auth.requireToken ?? true, keys, tokens, date });
   const authorizer = new Authorizer({
     anonymous: auth.anonymous ?? false,
     authenticator,
-    access: accessReview ? new AccessReviewer(reviews) : undefined,
+    access,
   });
   const issuer = new TokenIssuer({ client, keys, date });
   const sandboxOf = (route: Parameters<typeof findSandbox>[0]): Sandbox | undefined => {
@@ -207,7 +210,8 @@ function assembleAuth(options: RouterOptions, directory: Directory, stack: Async
     return found === "pending" ? undefined : found;
   };
   const [domain] = domainsOf(options);
-  return { authorizer, issuer, logins: new Logins({ keys, authenticator, authorizer, sandboxOf, domain, date }) };
+  const logins = new Logins({ keys, authenticator, authorizer, sandboxOf, domain, date });
+  return { authorizer, issuer, logins, tokens: new SandboxTokens(keys), callers: callersOf(tokens, access) };
 }
 
 /** The current signing keys. If the files change and cannot be read, the previous keys stay in use. */

@@ -1,4 +1,6 @@
+export type { Callers } from "./auth/callers.ts";
 export { type Keyring, type SigningKey, signingKey } from "./auth/keyring.ts";
+export type { SandboxScope, SandboxTokens } from "./auth/sandbox-tokens.ts";
 export { mintV1 } from "./auth/scoped-token.ts";
 export { type Flag, type FlagKind, type FlagName, flags } from "./config/flags.ts";
 export { type ConfigResult, type ConfigSources, logLevelOf, readConfig, type Values } from "./config/read-config.ts";

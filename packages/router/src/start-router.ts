@@ -1,5 +1,7 @@
 import type { PodSessions, RouterForward } from "@agent-sandbox/kube";
 import { assemble } from "./assemble.ts";
+import type { Callers } from "./auth/callers.ts";
+import type { SandboxTokens } from "./auth/sandbox-tokens.ts";
 import { type BoundAddress, Listeners, type TcpListener } from "./listen/listeners.ts";
 import type { Route } from "./route/route.ts";
 import type { ListenAddress, RouterOptions } from "./router-options.ts";
@@ -16,6 +18,9 @@ export interface Router extends AsyncDisposable, RouterForward {
   readonly ready: Promise<void>;
   /** Sessions with Pods that do not pass through the router wake their Sandbox and keep it awake if they are reported here. */
   readonly podSessions: PodSessions;
+  /** Tokens for clients that keep them as long as their sandbox. */
+  readonly tokens: SandboxTokens;
+  readonly callers: Callers;
   /** The metrics in the Prometheus text format. */
   metrics(): Promise<string>;
   /** Forwards every connection to this address to one port of one sandbox. Connections are not authenticated. */
@@ -51,6 +56,8 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     url: urlOf(address, secureAddress),
     ready,
     podSessions: parts.sessions,
+    tokens: parts.tokens,
+    callers: parts.callers,
     connect: (caller) => listeners.connect(caller),
     metrics: () => parts.metrics.registry.metrics(),
     listenTcp: async (target, listen) => tcpListeners.use(await listeners.listenTcp(target, listen)),
