@@ -24,7 +24,7 @@ export interface Programs {
   readonly runsc: string;
 }
 
-/** Builds missing programs one after the other: half an hour for each machine, once. Progress goes to stderr. */
+/** Builds missing programs one after the other: 25 minutes for each machine, once. Progress goes to stderr. */
 export async function ensurePrograms(): Promise<Programs> {
   const { etcd, apiServer, controllerManager, kubectl } = await ensureBinaries();
   const kubernetes = await build("kubernetes");
