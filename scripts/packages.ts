@@ -10,6 +10,7 @@ export const mayImport: ImportTable = {
   apiserver: { api: "values", kube: "types" },
   node: { api: "values", kube: "values" },
   router: { api: "values", kube: "values" },
+  compat: { api: "values", kube: "values" },
   sdk: { kube: "values" },
   cli: {
     api: "values",
@@ -18,6 +19,7 @@ export const mayImport: ImportTable = {
     apiserver: "values",
     node: "values",
     router: "values",
+    compat: "values",
   },
 };
 

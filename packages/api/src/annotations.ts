@@ -28,6 +28,10 @@ export const safeToEvictAnnotation = "cluster-autoscaler.kubernetes.io/safe-to-e
 export const creationLatencyRecordedAnnotation = "agents.x-k8s.io/creation-latency-recorded";
 /** On a Sandbox: when it was last used, as the router records it. RFC 3339. */
 export const lastActivityAnnotation = "agents.x-k8s.io/last-activity";
+/** On a Sandbox: when the controller suspends it. RFC 3339. The suspension removes it. */
+export const suspendAtAnnotation = "agents.x-k8s.io/suspend-at";
+/** On a Sandbox: for how many seconds it runs after each resume. The controller then sets `suspend-at`. */
+export const runSecondsAnnotation = "agents.x-k8s.io/run-seconds";
 
 /** `"true"` on a pool that was created only so that a converted v1alpha1 claim has a pool to refer to. */
 export const migrationShadowAnnotation = "agents.x-k8s.io/migration-shadow";

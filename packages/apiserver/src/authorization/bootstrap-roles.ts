@@ -148,6 +148,15 @@ const routerRules: readonly PolicyRule[] = [
   on(["create"], ["authorization.k8s.io"], "subjectaccessreviews"),
 ];
 
+/** The permissions of the box's listener for clients of other platforms. What its callers do is done with their own rights. */
+const compatRules: readonly PolicyRule[] = [
+  on(read, sandboxGroups, "sandboxes"),
+  // Deletes those that it created for a request that was never answered.
+  on([...read, "delete"], extensionGroups, "sandboxclaims"),
+  // The variables of the claims, read by name.
+  on(["get", "create"], [""], "secrets"),
+];
+
 /** What the members of the box's group may read outside their namespaces: which namespaces, runtimes and storage classes exist. */
 const groupRules: readonly PolicyRule[] = [
   on(read, [""], "namespaces"),
@@ -208,6 +217,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
   // Manifests for clusters contain roles of these names without the prefix, which must not replace the box's own.
   { name: "system:agent-sandbox-controller", rules: controllerRules },
   { name: "system:agent-sandbox-router", rules: routerRules },
+  { name: "system:agent-sandbox-compat", rules: compatRules },
   { name: "system:agent-sandbox-group", rules: groupRules },
   { name: "agent-sandbox-snapshot-importer", rules: importerRules },
   { name: "admin", aggregates: true, rules: [] },
@@ -235,6 +245,10 @@ export const bootstrapBindings: readonly BootstrapBinding[] = [
   {
     role: "system:agent-sandbox-router",
     accounts: [{ namespace: "agent-sandbox-system", name: "agent-sandbox-router" }],
+  },
+  {
+    role: "system:agent-sandbox-compat",
+    accounts: [{ namespace: "agent-sandbox-system", name: "agent-sandbox-compat" }],
   },
   {
     role: "system:agent-sandbox-group",

@@ -2,24 +2,9 @@ import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type ApiServer,
-  accountIdentity,
-  createApiServer,
-  type Identity,
-  type Listening,
-  nodeIdentity,
-} from "@agent-sandbox/apiserver";
+import { accountIdentity, createApiServer, type Listening, nodeIdentity } from "@agent-sandbox/apiserver";
 import { startControllers } from "@agent-sandbox/controllers";
-import {
-  type Client,
-  createClient,
-  KubeError,
-  type Logger,
-  type PodSessions,
-  type PodStreams,
-  type RouterForward,
-} from "@agent-sandbox/kube";
+import { KubeError, type Logger, type PodSessions, type PodStreams, type RouterForward } from "@agent-sandbox/kube";
 import { createNode, type EmbeddedNode, type NodeSettings } from "@agent-sandbox/node";
 import { type Router, startRouter } from "@agent-sandbox/router";
 import { openLog } from "../open-log.ts";
@@ -27,7 +12,9 @@ import { reasonOf } from "../report-failure.ts";
 import { readApiSettings } from "./api-settings.ts";
 import type { StartReport } from "./background.ts";
 import { keepBounded } from "./bounded-log.ts";
+import { startBoxCompat } from "./box-compat.ts";
 import type { BoxPaths } from "./box-paths.ts";
+import { clientAs } from "./component-client.ts";
 import { closeToGroups, openToGroup } from "./group-access.ts";
 import type { MachineGroup } from "./machine-group.ts";
 import { forgetRunningBox, recordRunningBox } from "./running-box.ts";
@@ -60,6 +47,7 @@ export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void
 export interface BoxAddresses {
   readonly api: { readonly host: string; readonly port: number };
   readonly router: { readonly host: string; readonly port: number };
+  readonly compat: { readonly host: string; readonly port: number };
 }
 
 export interface BoxOptions {
@@ -77,6 +65,7 @@ export interface BoxOptions {
 interface Box extends AsyncDisposable {
   readonly url: string;
   readonly routerUrl: string;
+  readonly compatUrl: string;
   readonly warnings: readonly string[];
 }
 
@@ -146,13 +135,14 @@ async function startComponents(
   const auth = { keyFiles: [routerKey(paths)] };
   const client = clientAs(server, accountIdentity(routerAccount));
   const router = starting.use(await startRouter({ client, listen: addresses.router, allowedOrigins, auth, log }));
+  const compat = starting.use(await startBoxCompat({ server, router, listen: addresses.compat, log }));
   const access = { paths, transport: server.transport, listening, log };
   if (group === undefined) await closeToGroups(access);
   else starting.use(await openToGroup(group, access));
-  await Promise.all([node.ready, controllers.ready, router.ready]);
+  await Promise.all([node.ready, controllers.ready, router.ready, compat.ready]);
   started.resolve(router);
   const dispose = disposeOf(starting.move());
-  return { url: listening.url, routerUrl: router.url, warnings: node.warnings, ...dispose };
+  return { url: listening.url, routerUrl: router.url, compatUrl: compat.url, warnings: node.warnings, ...dispose };
 }
 
 const disposeOf = (owned: AsyncDisposableStack): AsyncDisposable => ({
@@ -176,11 +166,6 @@ function routerKey({ routerKey: path }: BoxPaths): string {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
   return path;
-}
-
-/** Each component has its own identity, and RBAC limits what it can do. */
-function clientAs(server: ApiServer, identity: Identity): Client {
-  return createClient(server.transportAs(identity), { fieldManager: "agent-sandbox" });
 }
 
 /** Streams that fail with ServiceUnavailable until the node has started: the API server starts before the node. */

@@ -9,6 +9,8 @@ export interface RunningBox {
   readonly processStart: string;
   readonly url: string;
   readonly routerUrl: string;
+  /** Where clients of other platforms connect. Absent in the record of an older version. */
+  readonly compatUrl?: string;
   readonly startedAt: string;
   /** The arguments of a background box; absent if the box runs in the foreground. */
   readonly words?: readonly string[];
@@ -18,18 +20,19 @@ export interface RunningBox {
   readonly build?: string;
 }
 
-export interface StartedBoxFacts extends Pick<RunningBox, "url" | "routerUrl" | "words" | "node"> {
+export interface StartedBoxFacts extends Pick<RunningBox, "url" | "routerUrl" | "compatUrl" | "words" | "node"> {
   /** The group that may read the record. */
   readonly gid?: number | undefined;
 }
 
 export function recordRunningBox(paths: BoxPaths, box: StartedBoxFacts): void {
-  const { url, routerUrl, words, node, gid } = box;
+  const { url, routerUrl, compatUrl, words, node, gid } = box;
   const record: RunningBox = {
     pid: process.pid,
     processStart: processStartOf(process.pid) ?? "",
     url,
     routerUrl,
+    ...(compatUrl !== undefined && { compatUrl }),
     startedAt: new Date().toISOString(),
     ...(words !== undefined && { words }),
     ...(node !== undefined && { node }),

@@ -9,6 +9,7 @@ export interface FailedStart {
   readonly addresses: {
     readonly api: { readonly port: number };
     readonly router: { readonly port: number };
+    readonly compat: { readonly port: number };
   };
   readonly findHolder?: (port: number) => string | undefined;
 }
@@ -36,8 +37,9 @@ interface Listen {
 }
 
 function flagOf({ port }: Listen, { addresses }: FailedStart): string {
-  const isRouter = port === addresses.router.port && port !== addresses.api.port;
-  return isRouter ? "--router-listen ADDRESS:PORT" : "--listen ADDRESS:PORT";
+  if (port === addresses.api.port) return "--listen ADDRESS:PORT";
+  if (port === addresses.router.port) return "--router-listen ADDRESS:PORT";
+  return port === addresses.compat.port ? "--compat-listen ADDRESS:PORT" : "--listen ADDRESS:PORT";
 }
 
 function portAdvice(error: Listen, start: FailedStart): string {

@@ -1,7 +1,14 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { makeFolder, readSettings, settingsPath } from "@agent-sandbox/node";
 import { readApiSettings } from "../box/api-settings.ts";
-import { type BoxPaths, boxPaths, dataDirFrom, defaultListen, defaultRouterListen } from "../box/box-paths.ts";
+import {
+  type BoxPaths,
+  boxPaths,
+  dataDirFrom,
+  defaultCompatListen,
+  defaultListen,
+  defaultRouterListen,
+} from "../box/box-paths.ts";
 import { readBoxSettings } from "../box/box-settings.ts";
 import { type Config, checkConfig, flatten, parseKey, parseValue, withSetting } from "../box/config-edit.ts";
 import { isObject } from "../box/config-file.ts";
@@ -37,6 +44,7 @@ export interface ShownSetting {
 const addresses = [
   { key: "box.listen", flag: "--listen", otherwise: defaultListen },
   { key: "box.routerListen", flag: "--router-listen", otherwise: defaultRouterListen },
+  { key: "box.compatListen", flag: "--compat-listen", otherwise: defaultCompatListen },
 ];
 const file = "config.json";
 const flags = "option of up";

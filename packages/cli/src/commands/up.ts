@@ -2,7 +2,14 @@ import { resolve } from "node:path";
 import { makeFolder, readSettings } from "@agent-sandbox/node";
 import { readApiSettings } from "../box/api-settings.ts";
 import { findLastingBox, type StartedBox, startInBackground } from "../box/background.ts";
-import { type BoxPaths, boxPaths, dataDirFrom, defaultListen, defaultRouterListen } from "../box/box-paths.ts";
+import {
+  type BoxPaths,
+  boxPaths,
+  dataDirFrom,
+  defaultCompatListen,
+  defaultListen,
+  defaultRouterListen,
+} from "../box/box-paths.ts";
 import { checkGroup, checkOrigins, parseListen, readBoxSettings } from "../box/box-settings.ts";
 import { checkPorts } from "../box/check-ports.ts";
 import { findMachineGroup } from "../box/machine-group.ts";
@@ -17,6 +24,7 @@ export interface UpOptions extends GlobalOptions, NodeFlags {
   readonly foreground?: boolean;
   readonly listen?: string;
   readonly routerListen?: string;
+  readonly compatListen?: string;
   readonly auditLog?: string;
   readonly allowOrigin?: readonly string[];
   readonly group?: string;
@@ -58,18 +66,20 @@ async function readWanted(options: UpOptions, { dataDir }: BoxPaths): Promise<Wa
   await readApiSettings(dataDir);
   const listen = options.listen ?? file.listen ?? defaultListen;
   const routerListen = options.routerListen ?? file.routerListen ?? defaultRouterListen;
+  const compatListen = options.compatListen ?? file.compatListen ?? compatListenFor(routerListen);
   const allowedOrigins = checkOrigins(options.allowOrigin ?? file.allowOrigins ?? []);
   const group = options.group ?? file.group;
   // The background process has another working folder.
   const auditLog = options.auditLog === undefined ? undefined : resolve(options.auditLog);
   return {
-    addresses: { api: parseListen(listen), router: parseListen(routerListen) },
+    addresses: { api: parseListen(listen), router: parseListen(routerListen), compat: parseListen(compatListen) },
     node: settingsOf(options),
     auditLog,
     allowedOrigins,
     group: group === undefined ? undefined : findMachineGroup(checkGroup(group)),
     words: [
       ...["--data-dir", dataDir, "up", "--foreground", "--listen", listen, "--router-listen", routerListen],
+      ...["--compat-listen", compatListen],
       ...(auditLog === undefined ? [] : ["--audit-log", auditLog]),
       ...allowedOrigins.flatMap((origin) => ["--allow-origin", origin]),
       ...(group === undefined ? [] : ["--group", group]),
@@ -78,9 +88,14 @@ async function readWanted(options: UpOptions, { dataDir }: BoxPaths): Promise<Wa
   };
 }
 
+/** Several boxes on one machine differ in the addresses of their API servers and routers. */
+function compatListenFor(routerListen: string): string {
+  return routerListen === defaultRouterListen ? defaultCompatListen : `${routerListen.replace(/:\d+$/, "")}:0`;
+}
+
 async function start({ foreground }: UpOptions, paths: BoxPaths, { words, ...wanted }: Wanted): Promise<void> {
   // The process in the background was checked by the command that started it.
-  if (process.send === undefined) await checkPorts([wanted.addresses.api, wanted.addresses.router]);
+  if (process.send === undefined) await checkPorts(Object.values(wanted.addresses));
   await makeFolder(paths.dataDir);
   if (foreground === true) {
     const { runBox } = await import("../box/run-box.ts");
@@ -113,6 +128,9 @@ function describe(box: StartedBox, kubeconfig: string, log: string): void {
   console.log(`  API         ${box.url}`);
   console.log(`  router      ${box.routerUrl}    (${box.routerUrl}/sandboxes/<namespace>/<sandbox>/<port>/;`);
   console.log(`              in browsers and curl also ${describeHost(box.routerUrl)})`);
+  if (box.compatUrl !== undefined) {
+    console.log(`  E2B         ${box.compatUrl}/e2b    (eval "$(agent-sandbox env e2b)" points its clients here)`);
+  }
   console.log(`  kubeconfig  ${kubeconfig}    (export KUBECONFIG=${kubeconfig})`);
   console.log(`  log         ${log}`);
   for (const warning of box.warnings) console.error(`Warning: ${warning} (run "agent-sandbox doctor" for details)`);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { defaultListen, defaultRouterListen } from "../box/box-paths.ts";
+import { defaultCompatListen, defaultListen, defaultRouterListen } from "../box/box-paths.ts";
 import { appended, withFolder, withServer } from "./options.ts";
 
 /** Commands that start and stop the box. */
@@ -11,6 +11,10 @@ export function declareBox(program: Command): void {
     .option(
       "--router-listen <address>",
       `address of the router, which receives traffic for sandboxes (default: ${defaultRouterListen})`,
+    )
+    .option(
+      "--compat-listen <address>",
+      `address for clients of other platforms, such as E2B (default: ${defaultCompatListen}, or a free port if --router-listen is given)`,
     )
     .option(
       "--audit-log <file>",

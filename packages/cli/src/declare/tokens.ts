@@ -23,4 +23,15 @@ Examples:
     .action(async (account, _options, command) =>
       (await import("../commands/token.ts")).createToken(account, command.optsWithGlobals()),
     );
+
+  withServer(program.command("env"))
+    .description("Print the variables that point the clients of another platform at the box")
+    .argument("<client>", "e2b")
+    .addHelpText(
+      "after",
+      `\nExample:\n  eval "$(agent-sandbox env e2b)"\n\nThe key in them is your own token: see docs/clients.md.`,
+    )
+    .action(async (client, _options, command) =>
+      (await import("../commands/env.ts")).printEnv(client, command.optsWithGlobals()),
+    );
 }

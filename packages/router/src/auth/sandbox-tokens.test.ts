@@ -22,8 +22,15 @@ const sandbox = (revokedBefore?: string): Sandbox =>
 
 const scope = { namespace: "team", name: "mine", ports: [8080] };
 
-const route = (port: number): Route =>
-  ({ by: "header", namespace: "team", name: "mine", port, uid: undefined, podIp: undefined, target: "/" }) as Route;
+const route = (port: number): Route => ({
+  by: "header",
+  namespace: "team",
+  name: "mine",
+  port,
+  uid: undefined,
+  podIp: undefined,
+  target: "/",
+});
 
 const covers = (token: string, port: number, now: Sandbox): boolean => {
   const verified = verifyToken(token, ring, Date.parse("2030-01-01") / 1000);

@@ -1,0 +1,65 @@
+import { type SandboxClaim, type Secret, sandboxClaims } from "@agent-sandbox/api";
+import { type Client, isReason, type Resource } from "@agent-sandbox/kube";
+import { annotationOf, environmentAnnotation } from "./compat-annotations.ts";
+
+export type Environment = Readonly<Record<string, string>>;
+
+const secrets: Resource<Secret> = { apiVersion: "v1", kind: "Secret", plural: "secrets", namespaced: true };
+const secretType = "compat.agents.x-k8s.io/environment";
+const key = "environment.json";
+
+/** Secrets may have a mebibyte. */
+const maxBytes = 512 * 1024;
+const maxKept = 2048;
+
+export function environmentProblem(environment: Environment): string | undefined {
+  const wrong = Object.keys(environment).find((name) => name === "" || /[=\0]/.test(name));
+  if (wrong !== undefined) return `envVars has the invalid name ${JSON.stringify(wrong.slice(0, 64))}`;
+  const hasNul = Object.values(environment).some((value) => value.includes("\0"));
+  if (hasNul) return "envVars has a value with a NUL character";
+  const bytes = Buffer.byteLength(JSON.stringify(environment));
+  return bytes > maxBytes ? `envVars has ${bytes} bytes; the limit is ${maxBytes}` : undefined;
+}
+
+/**
+ * The environment variables of a claim's processes, in a Secret that the claim owns. They are not in the claim, because that would
+ * make it start a new Sandbox instead of taking one from the pool.
+ */
+export class Environments {
+  readonly #client: Client;
+  readonly #known = new Map<string, Environment>();
+
+  /** The client needs `get` and `create` on Secrets. */
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  async store(claim: SandboxClaim, environment: Environment): Promise<void> {
+    const { name = "", namespace = "", uid = "" } = claim.metadata;
+    const owner = { apiVersion: sandboxClaims.apiVersion, kind: sandboxClaims.kind, name, uid };
+    const metadata = { name: secretName(name), namespace, ownerReferences: [owner] };
+    const data = { [key]: Buffer.from(JSON.stringify(environment)).toString("base64") };
+    const object: Secret = { apiVersion: "v1", kind: "Secret", metadata, type: secretType, data };
+    await this.#client.create(secrets, object).catch((error: unknown) => {
+      // Created by an earlier attempt of the same request.
+      if (!isReason(error, "AlreadyExists")) throw error;
+    });
+  }
+
+  /** A Secret that the claim does not own is ignored. */
+  async of(claim: SandboxClaim | undefined): Promise<Environment> {
+    const { name = "", namespace = "", uid = "" } = claim?.metadata ?? {};
+    if (claim === undefined || annotationOf(claim, environmentAnnotation) !== "true") return {};
+    const known = this.#known.get(uid);
+    if (known !== undefined) return known;
+    const secret = await this.#client.get(secrets, { namespace, name: secretName(name) });
+    const isOwn = secret.type === secretType && secret.metadata?.ownerReferences?.some((owner) => owner.uid === uid);
+    const text = isOwn === true ? Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8") : "{}";
+    const environment = JSON.parse(text) as Environment;
+    if (this.#known.size >= maxKept) this.#known.clear();
+    this.#known.set(uid, environment);
+    return environment;
+  }
+}
+
+const secretName = (claim: string): string => `${claim}-compat`;

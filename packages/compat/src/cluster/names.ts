@@ -1,0 +1,18 @@
+import { randomInt } from "node:crypto";
+
+const letters = "abcdefghijklmnopqrstuvwxyz";
+const lettersAndDigits = `${letters}0123456789`;
+
+const pick = (from: string): string => from[randomInt(from.length)] as string;
+
+/** A new name for a claim. It has no hyphen, because E2B's tools split `<port>-<id>.<domain>` there. */
+export function newName(): string {
+  return pick(letters) + Array.from({ length: 19 }, () => pick(lettersAndDigits)).join("");
+}
+
+const dnsLabel = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/** Whether an identifier from a client can be the name of an object. */
+export function isName(text: string): boolean {
+  return dnsLabel.test(text);
+}

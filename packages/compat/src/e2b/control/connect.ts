@@ -1,0 +1,62 @@
+import { activityChange, runSecondsAnnotation, type Sandbox, suspendAtAnnotation } from "@agent-sandbox/api";
+import { lifetimeOf, patchSandbox, setDeadline } from "../../cluster/lifetime.ts";
+import type { Machine } from "../../cluster/machine.ts";
+import { flagField } from "../../http/fields.ts";
+import { badRequest, HttpError } from "../../http/http-error.ts";
+import { readJsonObject } from "../../http/read-body.ts";
+import { sendJson } from "../../http/reply.ts";
+import { type ControlCall, maxControlBytes } from "./context.ts";
+import { answerWithinMs, requireConnect } from "./create.ts";
+import { requireBound } from "./find.ts";
+import { probe } from "./probe.ts";
+import { isPaused } from "./sandbox-json.ts";
+import { sessionJson } from "./session-json.ts";
+import { deadlineAfter, extendDeadline, timeoutField } from "./timeouts.ts";
+
+/** `POST /sandboxes/{id}/connect` of both generations, and `/resume`. Resumes a paused sandbox; never shortens the time of a running one. */
+export async function connect(call: ControlCall, defaults: { readonly timeoutSeconds: number }): Promise<void> {
+  const { context, request } = call;
+  const body = await readJsonObject(request, maxControlBytes);
+  const seconds = timeoutField(context, body, defaults.timeoutSeconds);
+  const wantsMemory = flagField(body, "memory") ?? true;
+  const machine = await requireBound(call);
+  await requireConnect(call, machine.sandbox.metadata.name ?? "");
+  const wasPaused = isPaused(machine);
+  if (!wasPaused) {
+    await extendDeadline(call, machine, seconds);
+    sendJson(call.response, 200, sessionJson(context, machine));
+    return;
+  }
+  const keptMemory = machine.sandbox.status?.suspension?.depth === "Memory";
+  if (!wantsMemory && keptMemory) throw badRequest("memory=false is not supported for a sandbox whose memory was kept");
+  const sandbox = await resume(call, machine, seconds);
+  sendJson(call.response, 201, sessionJson(context, { ...machine, sandbox }));
+}
+
+async function resume(
+  call: ControlCall,
+  machine: Machine & { readonly sandbox: Sandbox },
+  seconds: number,
+): Promise<Sandbox> {
+  const { context, account } = call;
+  const signal = AbortSignal.any([call.signal, AbortSignal.timeout(answerWithinMs)]);
+  const deadline = deadlineAfter(context, seconds);
+  const { body } = activityChange(machine.sandbox, context.now());
+  const isPause = lifetimeOf(machine).onTimeout === "pause";
+  const timing = { [suspendAtAnnotation]: deadline.toISOString(), [runSecondsAnnotation]: String(seconds) };
+  const annotations = { ...body.metadata.annotations, ...(isPause && timing) };
+  // The deadline is there before the sandbox runs.
+  if (!isPause) await setDeadline(account.client, machine, deadline);
+  const asked = await patchSandbox(account.client, machine.sandbox, {
+    metadata: { annotations },
+    spec: { operatingMode: "Running" },
+  });
+  try {
+    const ready = await context.directory.untilTrue(asked, "Ready", signal);
+    await probe(context, { ...machine, sandbox: ready }, signal);
+    return ready;
+  } catch (cause) {
+    if (!signal.aborted) throw cause;
+    throw new HttpError(503, "The sandbox was not resumed in time", { cause });
+  }
+}

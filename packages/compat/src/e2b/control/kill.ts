@@ -1,0 +1,22 @@
+import { sandboxClaims, sandboxes } from "@agent-sandbox/api";
+import { isReason } from "@agent-sandbox/kube";
+import { sendEmpty } from "../../http/reply.ts";
+import type { ControlCall } from "./context.ts";
+import { noSuchSandbox, requireMachine } from "./find.ts";
+
+/** `DELETE /sandboxes/{id}` */
+export async function kill(call: ControlCall): Promise<void> {
+  const { client } = call.account;
+  const { claim, sandbox, namespace, name } = await requireMachine(call);
+  const uid = (claim ?? sandbox)?.metadata.uid ?? "";
+  try {
+    const options = { preconditions: { uid } };
+    if (claim === undefined) await client.delete(sandboxes, { namespace, name }, options);
+    else await client.delete(sandboxClaims, { namespace, name }, options);
+  } catch (error) {
+    // Somebody else was faster.
+    if (isReason(error, "NotFound", "Conflict")) throw noSuchSandbox(name);
+    throw error;
+  }
+  sendEmpty(call.response, 204);
+}

@@ -1,0 +1,104 @@
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Runtime, Target } from "../runtime/runtime.ts";
+import type { EnvdCall } from "./envd/context.ts";
+
+/** Credentials and names that are meant for this server. The sandbox must not see them. */
+const own: ReadonlySet<string> = new Set([
+  "x-access-token",
+  "e2b-traffic-access-token",
+  "e2b-sandbox-id",
+  "e2b-sandbox-port",
+  "x-api-key",
+  "open-sandbox-api-key",
+  "x-execd-access-token",
+]);
+
+const hopByHop: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** The headers of a request for the sandbox's own server. `Authorization` is meant for that server. */
+function forwarded({ headers }: IncomingMessage): OutgoingHttpHeaders {
+  const kept = Object.entries(headers).filter(([name]) => {
+    const isOurs = own.has(name.replaceAll("_", "-")) || name.startsWith("x-sandbox-");
+    return !isOurs && !hopByHop.has(name) && name !== "host";
+  });
+  return { ...Object.fromEntries(kept), "x-sandbox-forward-authorization": "true" };
+}
+
+/** Relays a request to a port of the sandbox. */
+export async function proxy({ context, target, request, response, signal }: EnvdCall, port: number): Promise<void> {
+  const hasBody = request.headers["content-length"] !== undefined || request.headers["transfer-encoding"] !== undefined;
+  const answer = await context.runtime.send(target, {
+    port,
+    method: request.method ?? "GET",
+    path: request.url ?? "/",
+    headers: forwarded(request),
+    signal,
+    ...(hasBody && { body: request }),
+  });
+  response.writeHead(answer.statusCode ?? 502, relayedHeaders(answer));
+  await pipeline(answer, response);
+}
+
+/** Names and values alternate, so that repeated headers stay apart. */
+function relayedHeaders({ rawHeaders }: IncomingMessage): string[] {
+  return rawHeaders.filter((_, index) => !hopByHop.has((rawHeaders[index - (index % 2)] ?? "").toLowerCase()));
+}
+
+interface Upgrade {
+  readonly runtime: Runtime;
+  readonly target: Target;
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+}
+
+/** Relays an upgrade, and then the bytes of both sides. */
+export function proxyUpgrade({ runtime, target, request, socket, head }: Upgrade, port: number): void {
+  const { url, headers } = runtime.route(target, port);
+  const sent = httpRequest({
+    agent: false,
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: url.port,
+    method: request.method ?? "GET",
+    path: request.url ?? "/",
+    headers: { ...forwarded(request), ...headers, connection: "upgrade", upgrade: request.headers.upgrade },
+  });
+  const fail = (): unknown => socket.destroy();
+  sent.on("error", fail);
+  socket.on("error", () => sent.destroy());
+  socket.on("close", () => sent.destroy());
+  sent.on("response", (answer) => {
+    socket.write(headOf(answer));
+    pipeline(answer, socket).catch(fail);
+  });
+  sent.on("upgrade", (answer, upstream, first) => {
+    socket.write(headOf(answer));
+    if (first.length > 0) socket.write(first);
+    if (head.length > 0) upstream.write(head);
+    upstream.on("error", fail);
+    pipeline(upstream, socket).catch(fail);
+    pipeline(socket, upstream).catch(() => upstream.destroy());
+  });
+  sent.end();
+}
+
+function headOf({ statusCode = 502, statusMessage = "", rawHeaders }: IncomingMessage): string {
+  const lines = Array.from({ length: rawHeaders.length / 2 }, (_, index) => {
+    return `${rawHeaders[index * 2]}: ${rawHeaders[index * 2 + 1]}`;
+  });
+  const isUpgrade = statusCode === 101;
+  const kept = isUpgrade
+    ? lines
+    : [...lines.filter((line) => !/^(?:connection|transfer-encoding):/i.test(line)), "connection: close"];
+  return `HTTP/1.1 ${statusCode} ${statusMessage}\r\n${kept.join("\r\n")}\r\n\r\n`;
+}

@@ -1,0 +1,89 @@
+import type { IncomingMessage } from "node:http";
+import { readJsonLines } from "./json-lines.ts";
+import { callRest, pathInUrl, sendRest, tellRest } from "./rest.ts";
+import type { Runtime, Target } from "./runtime.ts";
+
+/** What sandboxd tells about a file. */
+export interface FileInfo {
+  readonly path: string;
+  readonly name: string;
+  readonly size: number;
+  readonly type: "file" | "directory" | "symlink" | "fifo" | "socket" | "device";
+  /** Four octal digits. */
+  readonly mode: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly modified_at: string;
+  readonly target?: string;
+}
+
+export interface FileEvent {
+  readonly type: "ready" | "created" | "modified" | "attributes" | "deleted" | "overflow";
+  readonly path?: string;
+}
+
+const maxLineBytes = 1024 * 1024;
+
+/** The files of one sandbox. `owner` is the user to whom new files belong; absent: the default user of the daemon. */
+export class Files {
+  readonly #runtime: Runtime;
+  readonly #target: Target;
+  readonly #signal: AbortSignal;
+  readonly #owner: string | undefined;
+
+  constructor(
+    runtime: Runtime,
+    target: Target,
+    options: { readonly signal: AbortSignal; readonly owner?: string | undefined },
+  ) {
+    this.#runtime = runtime;
+    this.#target = target;
+    this.#signal = options.signal;
+    this.#owner = options.owner;
+  }
+
+  stat(path: string, { follow }: { readonly follow: boolean }): Promise<FileInfo> {
+    return callRest(this.#runtime, this.#target, {
+      method: "GET",
+      path: `/v1/stat${pathInUrl(path)}?follow=${follow}`,
+      signal: this.#signal,
+    });
+  }
+
+  /** Everything below a directory. */
+  async *tree(path: string, depth: number): AsyncGenerator<FileInfo> {
+    const answer = await this.#get(`/v1/tree${pathInUrl(path)}?depth=${depth}`);
+    yield* readJsonLines<FileInfo>(answer, maxLineBytes);
+  }
+
+  async *watch(path: string, { recursive }: { readonly recursive: boolean }): AsyncGenerator<FileEvent> {
+    const answer = await this.#get(`/v1/watch${pathInUrl(path)}?recursive=${recursive}`);
+    yield* readJsonLines<FileEvent>(answer, maxLineBytes);
+  }
+
+  makeDirectory(path: string): Promise<void> {
+    return this.#tell(`/v1/fs/mkdir${this.#query()}`, { path });
+  }
+
+  move(from: string, to: string): Promise<void> {
+    return this.#tell(`/v1/fs/move${this.#query()}`, { from, to, replace: true });
+  }
+
+  remove(path: string): Promise<void> {
+    const url = `/v1/files${pathInUrl(path)}?recursive=true`;
+    return tellRest(this.#runtime, this.#target, url, { method: "DELETE", signal: this.#signal });
+  }
+
+  /** The query that names the owner of new files. */
+  #query(): string {
+    return this.#owner === undefined ? "" : `?user=${encodeURIComponent(this.#owner)}`;
+  }
+
+  #get(path: string): Promise<IncomingMessage> {
+    return sendRest(this.#runtime, this.#target, { method: "GET", path, signal: this.#signal });
+  }
+
+  #tell(path: string, body: object): Promise<void> {
+    return tellRest(this.#runtime, this.#target, path, { body, signal: this.#signal });
+  }
+}

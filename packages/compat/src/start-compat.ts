@@ -1,0 +1,175 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import type { ListenAddress } from "@agent-sandbox/api";
+import { type Client, Informers, type Logger, silentLogger } from "@agent-sandbox/kube";
+import { Directory } from "./cluster/directory.ts";
+import { Environments } from "./cluster/environment.ts";
+import { removeUnanswered } from "./cluster/unanswered.ts";
+import { ControlApi } from "./e2b/control/control-api.ts";
+import { PolledWatchers } from "./e2b/envd/polled-watchers.ts";
+import { namedByHeaders, SandboxFace } from "./e2b/sandbox-face.ts";
+import { parseSandboxHost } from "./e2b/sandbox-host.ts";
+import { notFound } from "./http/http-error.ts";
+import { asHttpError } from "./http/kube-failure.ts";
+import { sendError } from "./http/reply.ts";
+import { Accounts } from "./keys/accounts.ts";
+import type { Callers, ClientFor, SandboxTokens } from "./ports.ts";
+import { Runtime } from "./runtime/runtime.ts";
+import { Users } from "./runtime/users.ts";
+
+export interface CompatOptions {
+  /** With the rights of this server: to read claims, Sandboxes and the Secrets with the variables of claims. */
+  readonly client: Client;
+  /** What callers of the control APIs do is done with their own rights. */
+  readonly clientFor: ClientFor;
+  readonly callers: Callers;
+  readonly tokens: SandboxTokens;
+  /** The address of the router, over which sandboxes are reached. */
+  readonly router: URL;
+  readonly listen: ListenAddress;
+  /** Sandboxes have the host names `<port>-<sandbox>.<namespace>.<domain>`. Default `localhost`. */
+  readonly domains?: readonly string[];
+  /** For keys of users that are no service accounts and that name no namespace. Default `default`. */
+  readonly defaultNamespace?: string;
+  /** The longest time that clients may give a sandbox. Default 24 h. */
+  readonly maxTimeoutSeconds?: number;
+  readonly log?: Logger;
+}
+
+export interface Compat extends AsyncDisposable {
+  readonly url: string;
+  /** Resolves when the caches are filled. */
+  readonly ready: Promise<void>;
+}
+
+const headMs = 10_000;
+const idleMs = 75_000;
+const maxConnections = 10_000;
+const shutdownMs = 5000;
+const sweepMs = 60_000;
+
+/** Serves the protocols of other platforms on one address. */
+export async function startCompat(options: CompatOptions): Promise<Compat> {
+  await using starting = new AsyncDisposableStack();
+  const { log = silentLogger, domains = ["localhost"], listen } = options;
+  const informers = starting.use(new Informers({ client: options.client, log }));
+  const directory = new Directory(informers);
+  const runtime = starting.use(new Runtime(() => options.router));
+  const users = new Users(runtime);
+  const environments = new Environments(options.client);
+  const watchers = starting.use(new PolledWatchers());
+  const { tokens, callers } = options;
+  const shared = { directory, environments, tokens, runtime, users };
+  const server = createServer({ requestTimeout: 0, headersTimeout: headMs, keepAliveTimeout: idleMs });
+  server.maxConnections = maxConnections;
+  const [domain = "localhost"] = domains;
+  const control = new ControlApi(
+    {
+      ...shared,
+      client: options.client,
+      callers,
+      domain: () => `${domain}:${(server.address() as AddressInfo).port}`,
+      maxTimeoutSeconds: options.maxTimeoutSeconds ?? 86_400,
+      log,
+      now: Date.now,
+    },
+    new Accounts({
+      callers,
+      clientFor: options.clientFor,
+      defaultNamespace: options.defaultNamespace ?? "default",
+    }),
+  );
+  const face = new SandboxFace({ ...shared, watchers });
+  const dispatcher = new Dispatcher(control, face, { domains, log });
+  server.on("request", (request, response) => void dispatcher.serve(request, response));
+  server.on("upgrade", (request, socket, head) => void dispatcher.upgrade(request, socket, head));
+  server.on("clientError", (_error, socket) => socket.destroy());
+  server.listen({ host: listen.host, port: listen.port });
+  await once(server, "listening");
+  starting.defer(async () => {
+    server.close();
+    server.closeIdleConnections();
+    const timer = setTimeout(() => server.closeAllConnections(), shutdownMs);
+    if (server.listening) await once(server, "close");
+    clearTimeout(timer);
+  });
+  const sweep = (): Promise<void> => removeUnanswered(options.client, directory, log);
+  const sweeping = setInterval(() => void sweep(), sweepMs).unref();
+  starting.defer(() => clearInterval(sweeping));
+  const ready = directory.synced.then(sweep);
+  ready.catch(() => undefined);
+  const owned = starting.move();
+  return { url: urlOf(server.address() as AddressInfo), ready, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+function urlOf({ address, port, family }: AddressInfo): string {
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+}
+
+interface DispatcherOptions {
+  readonly domains: readonly string[];
+  readonly log: Logger;
+}
+
+/** Finds out which protocol a request belongs to. The host name of a sandbox decides alone. */
+class Dispatcher {
+  readonly #control: ControlApi;
+  readonly #face: SandboxFace;
+  readonly #options: DispatcherOptions;
+
+  constructor(control: ControlApi, face: SandboxFace, options: DispatcherOptions) {
+    this.#control = control;
+    this.#face = face;
+    this.#options = options;
+  }
+
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on("error", () => undefined);
+    try {
+      await this.#dispatch(request, response);
+    } catch (error) {
+      const failure = asHttpError(error);
+      if (failure.status >= 500 && failure.status !== 501 && !response.destroyed) {
+        this.#options.log.warn({ err: error, method: request.method, status: failure.status }, "request failed");
+      }
+      sendError(response, failure);
+    }
+  }
+
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    try {
+      const named = parseSandboxHost(request.headers.host, this.#options.domains) ?? namedByHeaders(request);
+      if (named === undefined) throw notFound("Nothing to upgrade to");
+      await this.#face.serveUpgrade(request, socket, head, named);
+    } catch (error) {
+      const { status, message } = asHttpError(error);
+      socket.end(
+        `HTTP/1.1 ${status} Refused\r\ncontent-length: ${Buffer.byteLength(message)}\r\nconnection: close\r\n\r\n${message}`,
+      );
+    }
+  }
+
+  async #dispatch(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = parseTarget(request.url ?? "/");
+    const byHost = parseSandboxHost(request.headers.host, this.#options.domains);
+    if (byHost !== undefined) return this.#face.serve(request, response, url, byHost);
+    if (url.pathname === "/e2b" || url.pathname.startsWith("/e2b/")) {
+      return this.#control.serve(request, response, new URL(url.pathname.slice("/e2b".length) + url.search, base));
+    }
+    const byHeaders = namedByHeaders(request);
+    if (byHeaders !== undefined) return this.#face.serve(request, response, url, byHeaders);
+    if (url.pathname === "/files") return this.#face.serveLink(request, response, url);
+    throw notFound("Nothing is served here: see docs/clients.md for the addresses");
+  }
+}
+
+const base = "http://compat";
+
+function parseTarget(target: string): URL {
+  // A target such as `//host/path` would be parsed as another host.
+  const url = URL.parse(base + (target.startsWith("/") ? target : `/${target}`));
+  if (url === null) throw notFound("The address is not valid");
+  return url;
+}
