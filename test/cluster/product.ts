@@ -40,6 +40,14 @@ async function ensureRouterKey(access: Access): Promise<void> {
   await kubectl(access, ["create", inNamespace ?? "-n", namespace, kind, "generic", name, key]);
 }
 
+/** The address of the router, which this machine reaches as a load balancer does. */
+export async function routerUrl(access: Access): Promise<string> {
+  const given = process.env["TEST_CLUSTER_ROUTER"];
+  if (given !== undefined) return given;
+  const words = ["-n", systemNamespace, "get", "service", "sandbox-router-svc", "-o", "jsonpath={.spec.clusterIP}"];
+  return `http://${await kubectl(access, words)}:8080`;
+}
+
 /** Waits until both Deployments have rolled out. */
 export async function untilInstalled(access: Access): Promise<void> {
   for (const deployment of [manager, router]) {

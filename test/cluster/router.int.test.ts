@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { kubectl } from "./kubectl.ts";
 import { podTemplate, sandbox } from "./manifests.ts";
 import { Namespace } from "./namespace.ts";
-import { systemNamespace } from "./product.ts";
+import { routerUrl } from "./product.ts";
 
 const cluster = inject("cluster");
 
@@ -12,8 +11,7 @@ describe.skipIf(cluster.missing !== undefined).concurrent("the router of a real 
   let token: string;
   beforeAll(async () => {
     namespace = await Namespace.create(cluster, "router");
-    const address = ["-n", systemNamespace, "get", "service", "sandbox-router-svc", "-o", "jsonpath={.spec.clusterIP}"];
-    router = `http://${await kubectl(cluster, address)}:8080`;
+    router = await routerUrl(cluster);
     await namespace.kubectl("create", "serviceaccount", "caller");
     const connect = ["--verb=connect", "--resource=sandboxes.agents.x-k8s.io"];
     await namespace.kubectl("create", "role", "caller", ...connect);
