@@ -115,7 +115,8 @@ export function writeLauncher(folder: string): void {
 
 /** Compiles the daemon that runs inside sandboxes into `<folder>/sandboxd-linux-<architecture>`, as one static file. */
 export function buildSandboxd(folder: string, architecture: GoArchitecture): void {
-  const flags = ["-trimpath", `-ldflags=-s -w -X main.version=${version}`];
+  // Without the state of the repository, the program changes only with its sources.
+  const flags = ["-trimpath", "-buildvcs=false", `-ldflags=-s -w -X main.version=${version}`];
   const output = `${folder}/sandboxd-linux-${architecture}`;
   execFileSync("go", ["build", ...flags, "-o", output, "./cmd/sandboxd"], {
     cwd: `${root}/sandboxd`,

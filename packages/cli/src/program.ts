@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { declareBox } from "./declare/box.ts";
+import { declareCluster } from "./declare/cluster.ts";
 import { declareCompletion } from "./declare/completion.ts";
 import { declareConfig } from "./declare/config.ts";
 import { declareImages } from "./declare/images.ts";
@@ -68,6 +69,8 @@ export function createProgram(): Command {
     .action(async (_options, command) => (await import("./commands/doctor.ts")).doctor(command.optsWithGlobals()));
 
   declareCompletion(program);
+
+  declareCluster(program);
 
   program
     .command("manager")
