@@ -132,6 +132,10 @@ describe("decide()", () => {
       const deletes = actions.some((action) => action.do === "delete" && action.child === "pod");
       const { depth, restored } = status?.suspension ?? {};
       expect(deletes && (depth !== "Memory" || restored !== undefined)).toBe(false);
+      const reports = actions.filter((action) => action.do === "report");
+      expect(reports.map((report) => [deletes, report.status.suspension?.depth])).toEqual(
+        reports.map(() => [false, "Memory"]),
+      );
     });
     fc.assert(property, { numRuns: 2_000 });
   });
