@@ -11,7 +11,7 @@
  * - `resume_request_ratio_*`: from a request to a Sandbox that sleeps because it was idle until its answer, divided by `runsc restore`
  *   until the answer of a request that is sent when it exits.
  *   Both wake Sandboxes within ten minutes of their suspension, so the node does not read the images to verify them. Later it does, which
- *   takes 0.4 ms for each mebibyte, partly while the Pod is prepared.
+ *   takes 0.1 ms for each mebibyte, partly while the Pod is prepared.
  * - `image_bytes_ratio_*`: the bytes of the image, divided by the anonymous memory of the sandbox's processes and its memory filesystems,
  *   as gVisor counts them.
  * - `snapshot_pause_ms`: for how long a Sandbox of 16 MiB stands still while a snapshot of it is taken, as its status reports.
