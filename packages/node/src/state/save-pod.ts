@@ -74,8 +74,7 @@ async function writeSuspension(
   const { machine } = effects;
   const { pod, record, signal } = request;
   const { suspensions, network, layout } = machine;
-  const use = { sandboxUid: key.sandboxUid, namespace: record.namespace };
-  suspensions.admit({ ...use, bytes: 0 });
+  suspensions.admit({ sandboxUid: key.sandboxUid, namespace: record.namespace, bytes: 0 });
   const sandbox = sandboxOf(machine, record);
   await settleAll([checkBuild(sandbox, record), checkRoom(machine, record)]);
   const isPaused = request.again && (await sandbox.checkpoints.isPaused(sandbox.id));
@@ -94,7 +93,6 @@ async function writeSuspension(
   await copyMemoryVolumes(layout, pod, partial, target);
   const [[sealed, files]] = await Promise.all([completed(partial, target), syncFiles(machine, record)]);
   const sizeBytes = sealed === undefined ? sizeOf(files) : sumOf(sealed);
-  suspensions.admit({ ...use, bytes: sizeBytes });
   signal.throwIfAborted();
   const content = { files, sizeBytes, ...(sealed && { sealed }) };
   await suspensions.commit(partial, { ...(await about), ...key, kind: "suspension", ...content });

@@ -55,6 +55,15 @@ describe("the images of suspended Sandboxes", () => {
     expect(admit("three")).not.toThrow();
   });
 
+  test("images that are completed at the same time exceed no limit together", async () => {
+    await save("one", 0);
+    const saved = await Promise.allSettled(["two", "three"].map((name) => save(name, 0)));
+    expect(saved.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    expect(saved[1]).toMatchObject({ reason: { reason: "QuotaExceeded" } });
+    await store.remove({ sandboxUid: "three", epoch: 0 });
+    expect(await readdir(folder("suspensions", "three"))).toEqual([]);
+  });
+
   test("what a crash left half written is removed at the next start", async () => {
     await store.begin({ sandboxUid: "one", epoch: 3 });
     await Suspensions.open(layoutOf(dataDir), limits, { vault });

@@ -98,11 +98,17 @@ export class Suspensions {
     return beginImage(this.folderOf(key));
   }
 
-  /** Completes a partial image and syncs it. Removes the other images of the Sandbox: it has run since they were saved. */
+  /**
+   * Completes a partial image and syncs it. Removes the other images of the Sandbox: it has run since they were saved. Throws
+   * `QuotaExceeded` if the image would exceed a limit, also together with images that are completed at the same time. The caller removes the image if
+   * this fails.
+   */
   async commit(partial: string, meta: ImageMeta): Promise<StoredImage> {
-    const folder = await commitImage(partial, await this.#vault.metaOf(partial, meta));
     const { sandboxUid, namespace, epoch, sizeBytes: bytes } = meta;
-    this.#uses.set(nameOf(meta), { sandboxUid, namespace, bytes });
+    const use = { sandboxUid, namespace, bytes };
+    this.admit(use);
+    this.#uses.set(nameOf(meta), use);
+    const folder = await commitImage(partial, await this.#vault.metaOf(partial, meta));
     await settleAll([syncImage(folder), this.#verified.remember(folder, meta.files)]);
     for (const other of await this.#epochsOf(sandboxUid)) {
       if (other !== epoch) await this.remove({ sandboxUid, epoch: other });
