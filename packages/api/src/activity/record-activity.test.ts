@@ -134,9 +134,12 @@ describe("wakeChange()", () => {
   });
   const annotations = { "agents.x-k8s.io/last-activity": "2026-01-01T00:00:00.000Z" };
 
-  test("records activity on this object only", () => {
+  test("records activity on this version of the object only", () => {
     const body = { metadata: { annotations } };
-    expect(wakeChange(sandbox(four), "activity", start)).toEqual({ body, preconditions: { uid: "u1" } });
+    expect(wakeChange(sandbox(four), "activity", start)).toEqual({
+      body,
+      preconditions: { uid: "u1", resourceVersion: "7" },
+    });
   });
 
   test("changes the mode only of the version that was read", () => {

@@ -57,15 +57,17 @@ export function activityChange(sandbox: Sandbox, now: number): SandboxChange {
   };
 }
 
-/** Wakes the Sandbox. The mode is changed only if nobody else has changed the object in the meantime. */
+/**
+ * Wakes the Sandbox. The change is refused if somebody else has changed the object in the meantime: of several replicas of the router, one
+ * wakes it.
+ */
 export function wakeChange(sandbox: Sandbox, by: WakeBy, now: number): SandboxChange {
-  const { body, preconditions } = activityChange(sandbox, now);
-  if (by === "activity") return { body, preconditions };
+  const { body, ...change } = activityChange(sandbox, now);
   const { resourceVersion } = sandbox.metadata;
-  return {
-    body: { ...body, spec: { operatingMode: "Running" } },
-    preconditions: { ...preconditions, ...(resourceVersion === undefined ? {} : { resourceVersion }) },
-  };
+  const preconditions = { ...change.preconditions, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  return by === "activity"
+    ? { body, preconditions }
+    : { body: { ...body, spec: { operatingMode: "Running" } }, preconditions };
 }
 
 /** `now`, or a millisecond later if that is the very activity the Sandbox was suspended on, which would not wake it. */

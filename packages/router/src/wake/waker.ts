@@ -64,7 +64,11 @@ export class Waker implements Disposable {
       onWoken(sandbox);
       this.#lookAgain(uid, attempt, sandbox, wakeAgainMs);
     } catch (error) {
-      log.warn({ sandbox: objectKey(sandbox), err: error }, "sandbox not woken");
+      // Another replica of the router has woken it, or something else has changed.
+      const isNormal = isReason(error, "Conflict");
+      const fields = { sandbox: objectKey(sandbox), err: error };
+      if (isNormal) log.debug(fields, "sandbox changed before it was woken");
+      else log.warn(fields, "sandbox not woken");
       this.#failed(uid, attempt, sandbox, error);
     }
   }
