@@ -2,6 +2,7 @@ package test
 
 import (
 	"bytes"
+	"fmt"
 	"mime/multipart"
 	"net/textproto"
 	"os"
@@ -115,5 +116,92 @@ func TestContextsHaveNamesAndVariables(t *testing.T) {
 		}
 		b.do(request{method: "DELETE", url: url}).want(t, 204, "")
 		b.post(b.rest+"/v1/contexts", create).wantStatus(t, 201)
+	}
+}
+
+func TestAServerOnLoopbackIsForwarded(t *testing.T) {
+	t.Parallel()
+	// In a network of its own, with an address besides loopback.
+	setup := "ip link set lo up && ip link add dummy0 type dummy && ip address add 10.9.8.7/24 dev dummy0 && ip link set dummy0 up && exec \"$@\""
+	if exec.Command("unshare", "--net", "sh", "-c", "ip link set lo up && ip link add dummy0 type dummy").Run() != nil {
+		t.Skip("needs network namespaces and dummy interfaces")
+	}
+	dir := t.TempDir()
+	script := filepath.Join(dir, "probe.py")
+	if err := os.WriteFile(script, []byte(forwardProbe), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	token := filepath.Join(dir, "token")
+	if err := os.WriteFile(token, []byte(tokenText), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	words := []string{"--net", "sh", "-c", setup, "sh", program, "run", "--root-dir=" + dir, "--socket=" + dir + "/s", "--environment-file=" + dir + "/e", "--", "python3", script}
+	command := exec.Command("unshare", words...)
+	command.Env = append(os.Environ(), "SANDBOXD_TOKEN_FILE="+token, "PROBE_TOKEN="+tokenText)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, output)
+	}
+}
+
+// forwardProbe is the supervised command: it asks the daemon to forward ports and connects to them from outside of loopback.
+const forwardProbe = `
+import os, socket, time, urllib.error, urllib.request
+
+def forward(port):
+    request = urllib.request.Request("http://127.0.0.1:8080/v1/ports/%s/forward" % port, method="POST", headers={"X-Sandbox-Token": os.environ["PROBE_TOKEN"]})
+    try:
+        return urllib.request.urlopen(request).status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+for _ in range(200):
+    if forward(1) in (404,):
+        break
+    time.sleep(0.02)
+assert forward(3000) == 404, forward(3000)
+assert forward("x") == 400
+server = socket.create_server(("127.0.0.1", 3000))
+assert forward(3000) == 204
+assert forward(3000) == 204
+client = socket.create_connection(("10.9.8.7", 3000))
+client.sendall(b"ping")
+accepted, _ = server.accept()
+assert accepted.recv(4) == b"ping"
+accepted.sendall(b"pong")
+accepted.close()
+assert client.recv(4) == b"pong"
+assert client.recv(1) == b""
+client.close()
+server.close()
+for _ in range(500):
+    try:
+        socket.create_connection(("10.9.8.7", 3000)).close()
+        time.sleep(0.02)
+    except ConnectionRefusedError:
+        break
+else:
+    raise SystemExit("the forward did not end with its server")
+# The port is free for a server that listens everywhere, which needs no forward.
+everywhere = socket.create_server(("0.0.0.0", 3000))
+assert forward(3000) == 204
+socket.create_connection(("10.9.8.7", 3000)).close()
+`
+
+func TestContextsShowLikeNotebooks(t *testing.T) {
+	t.Parallel()
+	b := start(t, boxOptions{})
+	s := b.context("python")
+	code := "from IPython.display import HTML, JSON, Image, display\ndisplay(HTML('<b>x</b>'), Image(b'\\x89PNG'))\nJSON({'a': 1})"
+	got := s.run(code, 0)
+	want := []map[string]any{{"text/html": "<b>x</b>"}, {"image/png": "iVBORw=="}, {"application/json": map[string]any{"a": 1.0}}}
+	if got.Error != nil || len(got.Results) != len(want) {
+		t.Fatalf("got %+v, %+v", got.Results, got.Error)
+	}
+	for i, data := range want {
+		for mime, content := range data {
+			if fmt.Sprint(got.Results[i][mime]) != fmt.Sprint(content) {
+				t.Errorf("result %d is %v, want %v", i, got.Results[i], data)
+			}
+		}
 	}
 }

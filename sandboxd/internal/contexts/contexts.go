@@ -22,6 +22,9 @@ import (
 // maxContexts is the limit of contexts. Each is an interpreter that uses about ten megabytes.
 const maxContexts = 16
 
+//go:embed display.py
+var pythonDisplay string
+
 //go:embed driver.py
 var pythonDriver string
 
@@ -36,7 +39,7 @@ type language struct {
 }
 
 var languages = map[string]language{
-	"python":     {programs: []string{"python3", "python"}, options: []string{"-u", "-c"}, driver: pythonDriver},
+	"python":     {programs: []string{"python3", "python"}, options: []string{"-u", "-c"}, driver: pythonDisplay + pythonDriver},
 	"javascript": {programs: []string{"node", "nodejs"}, options: []string{"--no-warnings", "--expose-internals", "-e"}, driver: nodeDriver},
 }
 

@@ -77,6 +77,8 @@ class Session:
             self.emit({"type": "end", "execution_count": self.count})
 
     def run(self, source):
+        if "IPython" in source:
+            use_own_display()
         name = "<cell %d>" % self.count
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         tree = ast.parse(source, name)
@@ -129,6 +131,16 @@ def variables(added):
                 os.environ[name] = value
 
 
+def use_own_display():
+    # That of an installed IPython needs its kernel.
+    try:
+        import IPython.display as shown
+
+        shown.display = lambda *values, **options: display(*values)
+    except Exception:
+        pass
+
+
 def draw(figure):
     drawn = io.BytesIO()
     figure.savefig(drawn, format="png", bbox_inches="tight")
@@ -155,8 +167,9 @@ def bundle(value):
                 found = getattr(value, method)()
             except Exception:
                 continue
+            # With metadata it is a pair.
             if found is not None:
-                data[mime] = found
+                data[mime] = found[0] if isinstance(found, tuple) else found
     return {mime: encode(content) for mime, content in data.items() if size(content) <= LIMIT}
 
 

@@ -26,6 +26,19 @@ const listening = "0A"
 
 // List returns the listening ports in ascending order.
 func List() []Port {
+	list := scan()
+	addOwners(list)
+	slices.SortFunc(list, func(a, b Port) int {
+		if a.Port != b.Port {
+			return int(a.Port) - int(b.Port)
+		}
+		return strings.Compare(a.Address, b.Address)
+	})
+	return list
+}
+
+// scan returns the listening ports without their owners.
+func scan() []Port {
 	var list []Port
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		opened, err := os.Open(file)
@@ -40,13 +53,6 @@ func List() []Port {
 		}
 		opened.Close()
 	}
-	addOwners(list)
-	slices.SortFunc(list, func(a, b Port) int {
-		if a.Port != b.Port {
-			return int(a.Port) - int(b.Port)
-		}
-		return strings.Compare(a.Address, b.Address)
-	})
 	return list
 }
 

@@ -119,6 +119,8 @@ func (h *Handler) executeCode(w http.ResponseWriter, r *http.Request) error {
 	run := contexts.Run{Code: request.Code, Env: request.Env, Timeout: timeout}
 	if stream {
 		lines := api.NewLines(w)
+		// Clients measure how long the code runs from the headers on.
+		_ = lines.Flush()
 		err := h.Contexts.Execute(r.Context(), found, run, func(event contexts.Event) error { return lines.Send(event) })
 		if err != nil {
 			_ = lines.Send(ended(err))

@@ -16,6 +16,7 @@ import (
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/files"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/lifecycle"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/once"
+	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/ports"
 	"github.com/agent-sandbox/agent-sandbox/sandboxd/internal/process"
 )
 
@@ -40,6 +41,7 @@ type Handler struct {
 	inside   *http.ServeMux
 	mux      *http.ServeMux
 	repeated once.Calls[kept]
+	forwards ports.Forwards
 }
 
 // New returns a handler.

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ func (h *Handler) routeSystem(mux *http.ServeMux) {
 		api.WriteJSON(w, http.StatusOK, map[string]any{"ports": list})
 	})
 	mux.HandleFunc("GET /v1/ports/{port}", answer(h.portReady))
+	mux.HandleFunc("POST /v1/ports/{port}/forward", answer(h.forwardPort))
 }
 
 type readiness struct {
@@ -36,12 +38,30 @@ type readiness struct {
 	Waited int64  `json:"waited_ms"`
 }
 
+// forwardPort makes a server that listens on loopback reachable from outside the sandbox, as long as it listens.
+func (h *Handler) forwardPort(w http.ResponseWriter, r *http.Request) error {
+	port, err := portOf(r)
+	if err != nil {
+		return err
+	}
+	switch err := h.forwards.Forward(port); {
+	case errors.Is(err, ports.ErrClosed):
+		return api.Refuse(api.NotFound, "Cannot forward port %d: %v", port, err)
+	case errors.Is(err, ports.ErrTooManyOpen):
+		return api.Refuse(api.Exhausted, "Cannot forward port %d: %v", port, err)
+	case err != nil:
+		return api.During("forward", r.PathValue("port"), err)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
 // portReady reports whether a port accepts connections, or with http=/path whether it answers HTTP requests. With wait it
 // waits for that.
 func (h *Handler) portReady(w http.ResponseWriter, r *http.Request) error {
-	number, err := strconv.ParseUint(r.PathValue("port"), 10, 16)
-	if err != nil || number == 0 {
-		return api.Refuse(api.InvalidArgument, "Cannot check port %q: want a number from 1 to 65535", r.PathValue("port"))
+	port, err := portOf(r)
+	if err != nil {
+		return err
 	}
 	wait, err := api.Seconds(r, "wait", 0, longestWait)
 	if err != nil {
@@ -55,7 +75,7 @@ func (h *Handler) portReady(w http.ResponseWriter, r *http.Request) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(r.Context(), max(wait, time.Second))
 	defer cancel()
-	answer := readiness{Port: uint16(number), Ready: true}
+	answer := readiness{Port: port, Ready: true}
 	if wait == 0 {
 		err = ports.Try(ctx, answer.Port, path)
 	} else {
@@ -67,4 +87,12 @@ func (h *Handler) portReady(w http.ResponseWriter, r *http.Request) error {
 	answer.Waited = time.Since(began).Milliseconds()
 	api.WriteJSON(w, http.StatusOK, answer)
 	return nil
+}
+
+func portOf(r *http.Request) (uint16, error) {
+	number, err := strconv.ParseUint(r.PathValue("port"), 10, 16)
+	if err != nil || number == 0 {
+		return 0, api.Refuse(api.InvalidArgument, "Cannot use port %q: want a number from 1 to 65535", r.PathValue("port"))
+	}
+	return uint16(number), nil
 }
