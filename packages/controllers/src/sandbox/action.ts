@@ -25,6 +25,8 @@ export type Action =
   | { readonly do: "track-pod"; readonly podName: string | null }
   /** Writes the status in the middle of the pass, because what follows in it depends on what the status says. */
   | { readonly do: "report"; readonly status: SandboxStatus }
+  /** A merge patch of the Sandbox, at the version that was observed. */
+  | { readonly do: "patch-sandbox"; readonly body: object }
   | { readonly do: "delete-sandbox" };
 
 /** A group of actions that depend on one another: when one fails, the rest of its step is left for the next pass. */
@@ -36,6 +38,7 @@ export function stepOf(action: Action): Step {
     case "track-pod":
       return "pod";
     case "report":
+    case "patch-sandbox":
     case "delete-sandbox":
       return "sandbox";
     default:

@@ -28,6 +28,7 @@ import type { Snapshot } from "./observed.ts";
 import { failed, perform } from "./perform.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
 import { SnapshotCache } from "./snapshot-cache.ts";
+import { seemsDue } from "./suspend-at.ts";
 import { tracePass } from "./trace-pass.ts";
 import type { Since } from "./watched.ts";
 
@@ -66,7 +67,8 @@ export function startSandboxController(options: SandboxControllerOptions): Contr
   const observeSandbox = async (key: string, { client, log }: Pass): Promise<Snapshot | undefined> => {
     const sandbox = caches.sandboxes.get(key);
     if (sandbox === undefined) return undefined;
-    const aheadMs = seemsExpired(sandbox, now()) ? await clockAheadMs({ client, log, now }, sandbox) : 0;
+    const isTimeUp = seemsExpired(sandbox, now()) || seemsDue(sandbox, now());
+    const aheadMs = isTimeUp ? await clockAheadMs({ client, log, now }, sandbox) : 0;
     const snapshot = await snapshots.find(sandbox, client);
     return observe(sandbox, caches, { settings, snapshot, uptimeMs: scheduler.now(), clockAheadMs: aheadMs });
   };

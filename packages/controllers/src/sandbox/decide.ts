@@ -21,6 +21,7 @@ import { forgetOldSnapshot, planSleep } from "./sleep-plan.ts";
 import { specProblem } from "./spec-problem.ts";
 import { statesOf } from "./states.ts";
 import { firstStatusWaitMs, stateStatusWaitMs, statusOf, statusWaitMs } from "./status.ts";
+import { scheduleOf } from "./suspend-at.ts";
 import { isOverdue, isSaved } from "./suspension.ts";
 import { troubleEvents } from "./trouble-events.ts";
 import { volumeClaimStep } from "./volume-claims.ts";
@@ -58,8 +59,12 @@ function decideByDeadlines(observed: Observed, now: number, settings: Settings):
   if (expiresAt !== undefined && now >= expiresAt) return expire(observed, now);
   const deleteIn = deleteInMs(observed);
   if (deleteIn === 0) return { actions: [{ do: "delete-sandbox" }] };
+  const schedule = scheduleOf(sandbox, now);
+  const isRefused = observed.failures.some(({ step }) => step === "sandbox");
+  if (schedule.action !== undefined && !isRefused) return { actions: [schedule.action] };
   const verdict = keep(observed, now, settings);
-  const times = [verdict.requeueAt, addMs(now, deleteIn), expiresAt && Math.max(expiresAt, now + 2_000)];
+  const shutdown = expiresAt && Math.max(expiresAt, now + 2_000);
+  const times = [verdict.requeueAt, addMs(now, deleteIn), shutdown, schedule.at];
   return withRequeue(verdict, times);
 }
 

@@ -49,6 +49,8 @@ export async function perform(action: Action, observed: Snapshot, writer: Writer
       const sandbox = await writeStatus(sandboxes, observed.sandbox, action.status, writer);
       return sandbox && { ...observed, sandbox };
     }
+    case "patch-sandbox":
+      return { ...observed, sandbox: await patchSandbox(client, observed.sandbox, action.body) };
     case "delete-sandbox":
       return { ...observed, sandbox: await deleteSandbox(client, observed.sandbox) };
     default:
@@ -127,6 +129,11 @@ async function trackPod({ client, ownWrite }: Writer, sandbox: Sandbox, podName:
   const answer = await client.patch(sandboxes, placeOf(sandbox), patch);
   // Without the annotation another name is tracked, and the pass has not observed the Pod with that name.
   return podName === null ? answer : ownWrite(answer);
+}
+
+function patchSandbox(client: Client, sandbox: Sandbox, body: object): Promise<Sandbox> {
+  const patch = { type: "merge", body, preconditions: guardOf(sandbox) } as const;
+  return client.patch(sandboxes, placeOf(sandbox), patch);
 }
 
 /** Only at the version that was observed: a Sandbox that was used or changed since stays. */
