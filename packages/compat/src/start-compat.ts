@@ -9,6 +9,7 @@ import { Environments } from "./cluster/environment.ts";
 import { removeUnanswered } from "./cluster/unanswered.ts";
 import { ControlApi } from "./e2b/control/control-api.ts";
 import { PolledWatchers } from "./e2b/envd/polled-watchers.ts";
+import { OpenPorts } from "./e2b/open-ports.ts";
 import { namedByHeaders, SandboxFace } from "./e2b/sandbox-face.ts";
 import { parseSandboxHost } from "./e2b/sandbox-host.ts";
 import { notFound } from "./http/http-error.ts";
@@ -81,7 +82,7 @@ export async function startCompat(options: CompatOptions): Promise<Compat> {
       defaultNamespace: options.defaultNamespace ?? "default",
     }),
   );
-  const face = new SandboxFace({ ...shared, watchers });
+  const face = new SandboxFace({ ...shared, watchers, openPorts: new OpenPorts() });
   const dispatcher = new Dispatcher(control, face, { domains, log });
   server.on("request", (request, response) => void dispatcher.serve(request, response));
   server.on("upgrade", (request, socket, head) => void dispatcher.upgrade(request, socket, head));

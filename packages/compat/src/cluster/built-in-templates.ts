@@ -16,6 +16,8 @@ export function builtInTemplate(name: string, namespace: string): SandboxTemplat
     metadata: { name, namespace },
     spec: {
       runtime: "Injected",
+      // E2B keeps memory when it pauses a sandbox and takes snapshots of it.
+      suspendPolicy: { depth: "Memory", fallback: "Allow" },
       podTemplate: {
         spec: {
           automountServiceAccountToken: false,

@@ -1,6 +1,8 @@
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { RuntimeError, tellRest } from "../runtime/rest.ts";
+import { RouterRefusal } from "../runtime/router-refusal.ts";
 import type { Runtime, Target } from "../runtime/runtime.ts";
 import type { EnvdCall } from "./envd/context.ts";
 
@@ -35,9 +37,42 @@ function forwarded({ headers }: IncomingMessage): OutgoingHttpHeaders {
 }
 
 /** Relays a request to a port of the sandbox. */
-export async function proxy({ context, target, request, response, signal }: EnvdCall, port: number): Promise<void> {
+export async function proxy(call: EnvdCall, port: number): Promise<void> {
+  const { response, context, target } = call;
+  if (!context.openPorts.has(target, port)) await openPort(call, port);
+  let answer: IncomingMessage;
+  try {
+    answer = await send(call, port);
+  } catch (error) {
+    context.openPorts.forget(target, port);
+    throw error;
+  }
+  context.openPorts.add(target, port);
+  response.writeHead(answer.statusCode ?? 502, relayedHeaders(answer));
+  await pipeline(answer, response);
+}
+
+/**
+ * Makes a server that listens only on the sandbox's loopback reachable. Throws if nothing listens: the router would try for a second.
+ */
+export async function openPort(
+  { context, target, signal }: Pick<EnvdCall, "context" | "target" | "signal">,
+  port: number,
+): Promise<void> {
+  try {
+    await tellRest(context.runtime, target, `/v1/ports/${port}/forward`, { signal });
+  } catch (error) {
+    if (error instanceof RuntimeError && error.code === "NOT_FOUND") {
+      throw new RouterRefusal("Refused", 502, error.message, { cause: error });
+    }
+    // An older daemon, or a token for one port only: the request itself will tell.
+    if (!(error instanceof RuntimeError || error instanceof RouterRefusal)) throw error;
+  }
+}
+
+function send({ context, target, request, signal }: EnvdCall, port: number): Promise<IncomingMessage> {
   const hasBody = request.headers["content-length"] !== undefined || request.headers["transfer-encoding"] !== undefined;
-  const answer = await context.runtime.send(target, {
+  return context.runtime.send(target, {
     port,
     method: request.method ?? "GET",
     path: request.url ?? "/",
@@ -45,8 +80,6 @@ export async function proxy({ context, target, request, response, signal }: Envd
     signal,
     ...(hasBody && { body: request }),
   });
-  response.writeHead(answer.statusCode ?? 502, relayedHeaders(answer));
-  await pipeline(answer, response);
 }
 
 /** Names and values alternate, so that repeated headers stay apart. */

@@ -9,13 +9,15 @@ import type { EnvdCall, EnvdContext } from "./envd/context.ts";
 import { serveEnvd } from "./envd/envd-api.ts";
 import { type Operation, type SignedLink, signedLinkOf } from "./envd/signed-link.ts";
 import { findSigner } from "./find-signer.ts";
-import { proxy, proxyUpgrade } from "./proxy.ts";
+import { openPort, proxy, proxyUpgrade } from "./proxy.ts";
 import { sendGone, sendRefusal } from "./sandbox-answers.ts";
 import type { SandboxHost } from "./sandbox-host.ts";
 import { codePort, envdPort } from "./version.ts";
 
 /** The sandbox that a request names. Without a namespace it is that of the token. */
 export type Named = Omit<SandboxHost, "namespace"> & { readonly namespace: string | undefined };
+
+const upgradeMs = 10_000;
 
 /** The traffic of E2B's clients to their sandboxes: the daemon, the code interpreter and the ports of users. */
 export class SandboxFace {
@@ -56,6 +58,7 @@ export class SandboxFace {
   async serveUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, named: Named): Promise<void> {
     const target = this.#authorize(request, undefined, named);
     if (target === undefined) throw new HttpError(502, "The sandbox was not found");
+    await openPort({ context: this.#context, target, signal: AbortSignal.timeout(upgradeMs) }, named.port);
     proxyUpgrade({ runtime: this.#context.runtime, target, request, socket, head }, named.port);
   }
 

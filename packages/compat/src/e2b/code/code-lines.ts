@@ -14,6 +14,8 @@ export class CodeLines implements Disposable {
   constructor(response: ServerResponse) {
     this.#response = response;
     response.writeHead(200, { "content-type": "application/json" });
+    // The limits of clients for a run begin with the headers.
+    response.flushHeaders();
     this.#timer = setInterval(() => this.#write({ type: "keepalive" }), keepAliveMs);
   }
 
@@ -40,3 +42,10 @@ export function asciiJson(value: unknown): string {
     return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
 }
+
+export const errorLine = (name: string, value: string, traceback: string): object => ({
+  type: "error",
+  name,
+  value,
+  traceback,
+});

@@ -1,18 +1,17 @@
 import { textField, textMapField } from "../../http/fields.ts";
 import { readJsonObject } from "../../http/read-body.ts";
 import { readJsonLines } from "../../runtime/json-lines.ts";
-import { callProcess, streamProcess } from "../../runtime/process-calls.ts";
 import { sendRest } from "../../runtime/rest.ts";
-import { actingUser } from "../envd/acting-user.ts";
 import type { EnvdCall } from "../envd/context.ts";
-import { processEnvironment } from "../envd/process-environment.ts";
-import { CodeLines } from "./code-lines.ts";
+import { CodeLines, errorLine } from "./code-lines.ts";
 import { defaultContext, findContext } from "./contexts.ts";
 import { languageOf } from "./languages.ts";
+import { LineOutput } from "./line-output.ts";
 import { PlainError } from "./plain-error.ts";
 import { resultFields } from "./result-fields.ts";
+import { runShell } from "./run-shell.ts";
 
-interface CodeRequest {
+export interface CodeRequest {
   readonly code: string;
   readonly contextId: string | undefined;
   readonly language: string | undefined;
@@ -41,7 +40,7 @@ export async function execute(call: EnvdCall): Promise<void> {
     case "interpreter":
       return inContext(call, await defaultContext(call, language.name), wanted);
     case "shell":
-      return inShell(call, wanted);
+      return runShell(call, wanted);
     default:
       return refuseLanguage(call, language.name);
   }
@@ -71,7 +70,13 @@ async function inContext(call: EnvdCall, id: string, { code, variables }: CodeRe
     signal,
   });
   using lines = new CodeLines(call.response);
+  using output = new LineOutput(lines, signal);
   for await (const event of readJsonLines<RuntimeEvent>(answer, maxLineBytes)) {
+    if (event.type === "stdout" || event.type === "stderr") {
+      await output.write(event.type, event.text ?? "");
+      continue;
+    }
+    await output.flush();
     for (const line of linesOf(event)) await lines.send(line, signal);
   }
   lines.end();
@@ -79,9 +84,6 @@ async function inContext(call: EnvdCall, id: string, { code, variables }: CodeRe
 
 function linesOf(event: RuntimeEvent): readonly object[] {
   switch (event.type) {
-    case "stdout":
-    case "stderr":
-      return [outputLine(event.type, event.text ?? "")];
     case "result":
     case "display":
       return [{ type: "result", ...resultFields(event.data ?? {}), is_main_result: event.type === "result" }];
@@ -94,54 +96,6 @@ function linesOf(event: RuntimeEvent): readonly object[] {
       ];
     default:
       return [];
-  }
-}
-
-const outputLine = (type: "stdout" | "stderr", text: string): object => ({
-  type,
-  text,
-  timestamp: new Date().toISOString(),
-});
-
-const errorLine = (name: string, value: string, traceback: string): object => ({
-  type: "error",
-  name,
-  value,
-  traceback,
-});
-
-/** A script for bash. Nothing but files is kept from one to the next. */
-async function inShell(call: EnvdCall, { code, variables }: CodeRequest): Promise<void> {
-  const { context, target, signal } = call;
-  const user = await actingUser(call, undefined);
-  const config = {
-    command: ["/bin/bash", "-l", "-c", code],
-    cwd: user.home,
-    envVars: await processEnvironment(call, variables),
-    ...(user.name !== undefined && { user: user.name }),
-  };
-  let lines: CodeLines | undefined;
-  try {
-    const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
-    for await (const event of streamProcess(context.runtime, target, "Start", { config }, signal)) {
-      lines ??= new CodeLines(call.response);
-      const pid = event.init?.processId;
-      if (pid !== undefined) {
-        callProcess(context.runtime, target, "WriteStdin", { processId: pid, eof: {} }).catch(() => undefined);
-      }
-      for (const stream of ["stdout", "stderr"] as const) {
-        const data = event[stream];
-        if (data === undefined) continue;
-        const text = decoders[stream].decode(Buffer.from(data, "base64"), { stream: true });
-        await lines.send(outputLine(stream, text), signal);
-      }
-      const { exitCode = 0 } = event.exit ?? {};
-      if (exitCode !== 0) await lines.send(errorLine("ExitError", `exit status ${exitCode}`, ""), signal);
-    }
-    await lines?.send({ type: "end_of_execution" }, signal);
-    lines?.end();
-  } finally {
-    lines?.[Symbol.dispose]();
   }
 }
 

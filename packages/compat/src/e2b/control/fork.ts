@@ -78,6 +78,7 @@ async function forkOnce(call: ControlCall, source: Source, signal: AbortSignal):
   } catch (error) {
     const { namespace: place = "", name = "" } = claim?.metadata ?? {};
     if (claim !== undefined) await client.delete(sandboxClaims, { namespace: place, name }).catch(() => undefined);
+    context.log.warn({ err: error, source: `${namespace}/${source.machine.name}` }, "fork failed");
     const failure = signal.aborted ? new HttpError(503, "The fork was not ready in time") : asHttpError(error);
     return { error: { code: failure.status, message: failure.message } };
   }

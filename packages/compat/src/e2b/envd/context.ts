@@ -4,6 +4,7 @@ import type { Environments } from "../../cluster/environment.ts";
 import type { SandboxTokens } from "../../ports.ts";
 import type { Runtime, Target } from "../../runtime/runtime.ts";
 import type { Users } from "../../runtime/users.ts";
+import type { OpenPorts } from "../open-ports.ts";
 import type { PolledWatchers } from "./polled-watchers.ts";
 
 /** What the handlers of the daemon's protocol work with. */
@@ -14,6 +15,7 @@ export interface EnvdContext {
   readonly runtime: Runtime;
   readonly users: Users;
   readonly watchers: PolledWatchers;
+  readonly openPorts: OpenPorts;
 }
 
 /** A request to the daemon of one sandbox, whose token was verified. */

@@ -16,6 +16,7 @@ export class EventStream implements Disposable {
     this.#response = response;
     this.#keepAlive = keepAlive;
     response.writeHead(200, { "content-type": "application/connect+json" });
+    response.flushHeaders();
     this.#timer = setInterval(() => this.#write(encodeFrame(this.#keepAlive)), everyMs);
   }
 
