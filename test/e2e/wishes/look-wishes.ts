@@ -14,6 +14,12 @@ export const lookWishes: Topic = {
       output: "sandbox.agents.x-k8s.io/work",
     },
     {
+      wish: "See each change while it happens",
+      commands: "timeout 3 agent-sandbox get sandboxes --watch",
+      output: "NAME   READY   REASON              AGE\nwork   True    DependenciesReady   5s",
+      status: 124,
+    },
+    {
       wish: "Know everything about one",
       commands: "agent-sandbox describe work",
       output: `Name:      work

@@ -89,6 +89,9 @@ async function download(session: CopySession, path: string, to: string, count: C
   ]);
 }
 
+/** tar repeats in further lines that it failed. */
+const firstLine = (text: string): string => text.trim().split("\n")[0] ?? "";
+
 interface SessionParts {
   readonly connection: Connection;
   readonly pod: SandboxPod;
@@ -129,7 +132,8 @@ class CopySession {
       // It fails later than the interruption, when its connection has ended.
       execution.catch(() => undefined);
       const { code, complaint } = await Promise.race([execution, promise]);
-      if (code !== 0) throw new CommandError(`Cannot copy: ${complaint.trim() || `${words[0]} exited with ${code}`}`);
+      if (code !== 0)
+        throw new CommandError(`Cannot copy: ${firstLine(complaint) || `${words[0]} exited with ${code}`}`);
     } finally {
       interrupted.removeEventListener("abort", end);
     }
@@ -156,6 +160,8 @@ class CopySession {
     const { connection, pod, container } = this.#parts;
     const stderr = new PassThrough();
     const complaint = buffer(stderr);
+    // It fails if the connection does.
+    complaint.catch(() => undefined);
     const socket = await openExec(connection, pod, { words, stdin: stdin !== undefined, container });
     if (ended?.aborted === true) socket.terminate();
     ended?.addEventListener("abort", () => socket.terminate(), { once: true });

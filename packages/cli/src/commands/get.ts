@@ -31,7 +31,8 @@ export async function get(type: string, names: readonly string[], options: GetOp
   }
   await using connection = await connect(options);
   if (options.watch === true) {
-    return withResources(connection.transport, wanted.types, async ([resource]) => {
+    // Awaited, because the connection ends with this function.
+    return await withResources(connection.transport, wanted.types, async ([resource]) => {
       if (resource !== undefined) await watchTable(connection, resource, wanted.names, options);
     });
   }

@@ -1,6 +1,8 @@
-import { symlink, writeFile } from "node:fs/promises";
+import { createWriteStream } from "node:fs";
+import { symlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { messageOf, NodeError } from "../errors.ts";
 import { anyone } from "./access.ts";
 import { readArchive } from "./archive.ts";
@@ -24,7 +26,10 @@ export async function loadArchive(
   // A file, because an archive is read more than once.
   else {
     await withinRoom(staging.path, parts.reserve, (full) =>
-      writeFile(path, archive, { signal: AbortSignal.any([full, ...(signal ? [signal] : [])]), mode: 0o600 }),
+      // Ends the stream too, which would otherwise keep a program alive that was interrupted.
+      pipeline(archive, createWriteStream(path, { mode: 0o600 }), {
+        signal: AbortSignal.any([full, ...(signal ? [signal] : [])]),
+      }),
     ).catch((error: unknown) => {
       signal?.throwIfAborted();
       throw error;
