@@ -23,13 +23,15 @@ timed() {
   record $(($(date +%s%3N) - began)) "$1"
 }
 
-# Runs the blocks of a page as a reader would, in one shell.
+# Runs the blocks of a page as a reader would, in one shell. Its PATH is the second argument.
 follow() {
-  local time place
+  local time place status=0
   say "$1"
-  node --conditions=source --disable-warning=ExperimentalWarning test/fresh/page.ts "$root/root/agent-sandbox" "$1" >"$root/root/page.sh"
-  inside "cd /root/agent-sandbox && RUNTIME=$runtime bash /root/page.sh" 2>&1 | tee "$scratch/output"
+  node --conditions=source --disable-warning=ExperimentalWarning test/fresh/page.ts "$root/root/agent-sandbox" "$1" \
+    >"$root/root/page.sh" || return
+  inside "cd /root/agent-sandbox && PATH=$2 RUNTIME=$runtime bash /root/page.sh" 2>&1 | tee "$scratch/output" || status=$?
   while read -r _ time place; do record "$time" "$place"; done < <(grep '^times [0-9]* ' "$scratch/output")
+  return "$status"
 }
 
 say "a new Debian 12"
@@ -41,7 +43,7 @@ echo 'APT::Get::Assume-Yes "true";' >"$root/etc/apt/apt.conf.d/99yes"
 inside 'apt-get update -qq; for program in node npm make git curl go runsc runc; do ! command -v "$program" || exit 1; done'
 git clone --quiet . "$root/root/agent-sandbox"
 
-follow README.md
+follow README.md '$PATH'
 inside 'printf "node %s, npm %s\n" "$(node --version)" "$(npm --version)"; for program in go runc; do ! command -v "$program" || exit 1; done'
 case $runtime in
   gvisor) grep -E 'Hello from my-sandbox: Linux .*gvisor' "$scratch/output" >/dev/null || fail "the sandbox does not run under gVisor" ;;
@@ -53,8 +55,13 @@ timed "make down and make up" "cd /root/agent-sandbox && make down && make up RU
 timed "doctor" "cd /root/agent-sandbox && dist/agent-sandbox doctor"
 
 pages=${PAGES-$(git -C "$root/root/agent-sandbox" ls-files examples/README.md 'examples/*/README.md')}
-for page in $pages; do follow "$page"; done
+failed=()
+for page in $pages; do
+  # As the README says.
+  follow "$page" '$PWD/dist:$PATH' || failed+=("$page")
+done
 
 inside 'cd /root/agent-sandbox && dist/agent-sandbox down --purge'
 say "times with RUNTIME=$runtime"
 printf '%s\n' "${times[@]}"
+[ "${#failed[@]}" = 0 ] || fail "these pages failed: ${failed[*]}"
