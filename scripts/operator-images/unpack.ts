@@ -7,6 +7,15 @@ interface Descriptor {
   readonly platform?: { readonly architecture: string };
 }
 
+interface Index {
+  readonly manifests: readonly Descriptor[];
+}
+
+interface Manifest {
+  readonly config: Descriptor;
+  readonly layers: readonly Descriptor[];
+}
+
 export interface ImageConfig {
   readonly architecture: string;
   readonly config: {
@@ -24,15 +33,15 @@ export function unpackImage(archive: string, architecture: string, folder: strin
   for (const path of [layout, rootfs]) mkdirSync(path, { recursive: true });
   execFileSync("tar", ["--extract", "--file", archive, "--directory", layout]);
   const blob = (digest: string): string => join(layout, "blobs", digest.replace(":", "/"));
-  const read = <T>(path: string): T => JSON.parse(readFileSync(path, "utf8")) as T;
-  const [index] = read<{ manifests: Descriptor[] }>(join(layout, "index.json")).manifests;
-  const { manifests } = read<{ manifests: Descriptor[] }>(blob(index?.digest ?? ""));
+  const read = (path: string): unknown => JSON.parse(readFileSync(path, "utf8"));
+  const [index] = (read(join(layout, "index.json")) as Index).manifests;
+  const { manifests } = read(blob(index?.digest ?? "")) as Index;
   const wanted = manifests.find(({ platform }) => platform?.architecture === architecture);
-  const manifest = read<{ config: Descriptor; layers: Descriptor[] }>(blob(wanted?.digest ?? ""));
+  const manifest = read(blob(wanted?.digest ?? "")) as Manifest;
   for (const { digest } of manifest.layers) {
     execFileSync("tar", ["--extract", "--gzip", "--file", blob(digest), "--directory", rootfs]);
   }
-  const config = read<ImageConfig>(blob(manifest.config.digest));
+  const config = read(blob(manifest.config.digest)) as ImageConfig;
   rmSync(layout, { recursive: true });
   return config;
 }

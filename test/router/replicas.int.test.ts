@@ -42,7 +42,7 @@ test.each([
   ["that traffic resumes", { operatingMode: "Suspended", resumePolicy: "OnTraffic" }, "Suspended"],
 ])("ten requests at each of two replicas wake a sandbox %s with one write", async (_title, spec, reason) => {
   const name = `asleep-${reason.toLowerCase()}`;
-  const sleeping = await world.sleepingSandbox(name, spec as object, reason);
+  const sleeping = await world.sleepingSandbox(name, spec, reason);
   const asked = urls.flatMap((url) => Array.from({ length: 10 }, () => ask(url, { name, port: sleeping.port })));
   for (const router of routers) {
     const { metricsAddress } = await router.started;

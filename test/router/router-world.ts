@@ -106,8 +106,8 @@ export class RouterWorld implements AsyncDisposable {
     const collected = (async () => {
       for await (const batch of events) {
         for (const { object } of batch) {
-          const { annotations, name: changed } = (object as Sandbox).metadata;
-          const written = JSON.stringify([annotations, (object as Sandbox).spec?.operatingMode]);
+          const { annotations, name: changed } = object.metadata;
+          const written = JSON.stringify([annotations, object.spec?.operatingMode]);
           if (changed === name && seen.at(-1) !== written) seen.push(written);
         }
       }

@@ -32,8 +32,14 @@ export function labelsOf(app: string): Record<string, string> {
 
 /** The object as the API server knows it, without the reasons of rules. */
 export function forServer(object: OperatorObject): KubeObject {
-  const { rules, ...rest } = object;
-  return rules === undefined ? object : ({ ...rest, rules: rules.map(({ why: _, ...rule }) => rule) } as KubeObject);
+  if (object.rules === undefined) return object;
+  const rules = object.rules.map(({ apiGroups, resources, resourceNames, verbs }) => ({
+    apiGroups,
+    resources,
+    ...(resourceNames && { resourceNames }),
+    verbs,
+  }));
+  return { ...object, rules } as KubeObject;
 }
 
 /** A role or cluster role, and the binding to the account of the same installation. */

@@ -58,9 +58,9 @@ export async function checkLeftovers(
       `Cannot install: the CRD "${metadata.name}" is being deleted and waits for its objects; remove their finalizers, or run this again when it is gone`,
     );
   }
-  const live = (await client.get(deployments, { namespace, name: managerName }).catch(missing)) as
-    | LiveDeployment
-    | undefined;
+  const live: LiveDeployment | undefined = await client
+    .get(deployments, { namespace, name: managerName })
+    .catch(missing);
   if (live === undefined) return undefined;
   const { labels = {}, annotations = {} } = live.metadata ?? {};
   if (labels["app.kubernetes.io/managed-by"] === "Helm") {

@@ -21,6 +21,7 @@ export function routerObjects(settings: OperatorSettings): OperatorObject[] {
       kind: "Service",
       metadata: { ...metadata, name: routerService },
       spec: {
+        type: "ClusterIP",
         selector,
         ports: [
           { name: "http", port: ports.http, targetPort: "http" },
