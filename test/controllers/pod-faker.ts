@@ -1,6 +1,7 @@
 import type { Pod } from "@agent-sandbox/api";
 import { podCache, pods } from "@agent-sandbox/controllers";
 import { type Client, type Informers, isReason } from "@agent-sandbox/kube";
+import { persist } from "./persist.ts";
 
 export interface PodFakerOptions {
   readonly client: Client;
@@ -15,6 +16,7 @@ export interface PodFakerOptions {
  */
 export function startPodFaker({ client, informers, startMs = () => 0 }: PodFakerOptions): Disposable {
   const starting = new Set<NodeJS.Timeout>();
+  const stop = new AbortController();
   let made = 0;
 
   const start = (pod: Pod): void => {
@@ -22,39 +24,45 @@ export function startPodFaker({ client, informers, startMs = () => 0 }: PodFaker
     const ip = `10.${(made >> 16) & 255}.${(made >> 8) & 255}.${made & 255}`;
     const timer = setTimeout(() => {
       starting.delete(timer);
-      void report(client, pod, ip);
+      void report(client, pod, { ip, signal: stop.signal });
     }, startMs(pod));
     starting.add(timer);
   };
   const subscription = podCache(informers).subscribe(({ deltas }) => {
     for (const { old, new: pod } of deltas) {
-      if (pod?.metadata?.deletionTimestamp !== undefined) void remove(client, pod);
+      if (pod?.metadata?.deletionTimestamp !== undefined) void remove(client, pod, stop.signal);
       else if (pod !== undefined && old === undefined && pod.status?.phase !== "Running") start(pod);
     }
   });
   return {
     [Symbol.dispose]: () => {
+      stop.abort();
       subscription[Symbol.dispose]();
       for (const timer of starting) clearTimeout(timer);
     },
   };
 }
 
-async function report(client: Client, { metadata }: Pod, ip: string): Promise<void> {
+async function report(
+  client: Client,
+  { metadata }: Pod,
+  { ip, signal }: { readonly ip: string; readonly signal: AbortSignal },
+): Promise<void> {
   const { name = "", namespace = "", uid = "" } = metadata ?? {};
   const conditions = ["PodScheduled", "Ready"].map((type) => ({ type, status: "True" }));
   const body = { status: { phase: "Running", podIP: ip, podIPs: [{ ip }], conditions } };
   const patch = { type: "merge", body, preconditions: { uid } } as const;
-  await client.patch(pods, { namespace, name }, patch, { subresource: "status" }).catch(goneIsFine);
+  await persist(() => client.patch(pods, { namespace, name }, patch, { subresource: "status" }), { signal }).catch(
+    goneIsFine,
+  );
 }
 
-async function remove(client: Client, { metadata }: Pod): Promise<void> {
+async function remove(client: Client, { metadata }: Pod, signal: AbortSignal): Promise<void> {
   const { name = "", namespace = "", uid = "" } = metadata ?? {};
   const options = { gracePeriodSeconds: 0, preconditions: { uid } };
-  await client.delete(pods, { namespace, name }, options).catch(goneIsFine);
+  await persist(() => client.delete(pods, { namespace, name }, options), { signal }).catch(goneIsFine);
 }
 
 function goneIsFine(error: unknown): void {
-  // Interrupted: the test has ended.
-  if (!isReason(error, "NotFound", "Conflict", "Interrupted", "Unreachable")) throw error;
+  if (!isReason(error, "NotFound", "Conflict")) throw error;
 }

@@ -24,10 +24,20 @@ import {
   type Informer,
   Informers,
   type KubeObject,
+  type Transport,
 } from "@agent-sandbox/kube";
 import { Ledger } from "../../packages/controllers/src/claim/ledger.test.support.ts";
+import { persist } from "./persist.ts";
 import { startPodFaker } from "./pod-faker.ts";
 import { StormProxy } from "./storm-proxy.ts";
+
+/** The API server of a storm, with a transport of its administrator. */
+export interface StormServer extends AsyncDisposable {
+  readonly transport: Transport;
+}
+
+export const startEmbeddedStorm = (): Promise<StormServer> =>
+  createApiServer({ nodeName: "node-1", freezeObjects: true });
 
 const namespace = "default";
 const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
@@ -69,9 +79,9 @@ export class StormWorld implements AsyncDisposable {
     this.#record(this.#sandboxes);
   }
 
-  static async open(random: () => number): Promise<StormWorld> {
+  static async open(random: () => number, startServer = startEmbeddedStorm): Promise<StormWorld> {
     await using undo = new AsyncDisposableStack();
-    const server = undo.use(await createApiServer({ nodeName: "node-1", freezeObjects: true }));
+    const server = undo.use(await startServer());
     const proxy = undo.use(await StormProxy.open(server.transport, random));
     const client = createClient(server.transport);
     for (const name of pools) {
@@ -190,7 +200,8 @@ export class StormWorld implements AsyncDisposable {
 
   async #create(name: string, pool: string): Promise<void> {
     const spec = { warmPoolRef: { name: pool } };
-    await this.#client.create(sandboxClaims, { apiVersion, kind: "SandboxClaim", metadata: { name, namespace }, spec });
+    const claim = { apiVersion, kind: "SandboxClaim", metadata: { name, namespace }, spec } as const;
+    await persist(() => this.#client.create(sandboxClaims, claim), { done: ["AlreadyExists"] });
   }
 
   /** The Sandbox of the claim, if the claim is Ready. */
@@ -210,11 +221,12 @@ export class StormWorld implements AsyncDisposable {
   }
 
   async #setMode(name: string, operatingMode: "Running" | "Suspended"): Promise<void> {
-    await this.#client.patch(sandboxes, { namespace, name }, { type: "merge", body: { spec: { operatingMode } } });
+    const patch = { type: "merge", body: { spec: { operatingMode } } } as const;
+    await persist(() => this.#client.patch(sandboxes, { namespace, name }, patch));
   }
 
   async #remove(name: string): Promise<void> {
-    await this.#client.delete(sandboxClaims, { namespace, name });
+    await persist(() => this.#client.delete(sandboxClaims, { namespace, name }), { done: ["NotFound"] });
   }
 
   async #until<T extends KubeObject>(informer: Informer<T>, name: string, isIt: (object: T) => boolean): Promise<T> {

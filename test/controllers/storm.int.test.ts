@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom } from "@agent-sandbox/kube/testing";
 import { expect, test } from "vitest";
+import { fewestKills, killAtEachWrite, mostKills } from "./kill-at-each-write.ts";
 import { ManagerProcess } from "./manager-process.ts";
 import type { Hostility } from "./storm-proxy.ts";
 import { StormWorld } from "./storm-world.ts";
@@ -43,35 +44,13 @@ test(`${kills} kills at random moments of ${claims} claims lose, duplicate and l
   expect(world.problems()).toEqual([]);
 });
 
-/** A claim takes eight writes until it is bound and its member is replaced, and about twenty with a suspension. */
-const fewestKills = isLong ? 16 : 6;
-/** More writes would mean that each kill causes further writes. */
-const mostKills = 40;
-
 test("the next manager finishes a claim after a kill at each single write (MANAGER-14)", {
   timeout,
 }, async () => {
   await using world = await StormWorld.open(seededRandom(seed));
-  await using managers = new AsyncDisposableStack();
-  const startManager = (): ManagerProcess => managers.use(new ManagerProcess(world.kubeconfig, alone));
-  let manager = startManager();
-  let kills = 0;
-  for (let wasKilled = true; wasKilled && kills < mostKills; ) {
-    await world.settled();
-    wasKilled = false;
-    let writes = 0;
-    world.proxy.onWrite = async () => {
-      writes += 1;
-      if (writes !== kills + 1) return;
-      wasKilled = true;
-      await manager.kill();
-      manager = startManager();
-    };
-    await world.liveAlone(`life-${kills}`, { sleeps: isLong });
-    if (wasKilled) kills += 1;
-  }
+  const kills = await killAtEachWrite(world, alone, { sleeps: isLong });
   expect(world.problems()).toEqual([]);
-  expect(kills).toBeGreaterThanOrEqual(fewestKills);
+  expect(kills).toBeGreaterThanOrEqual(isLong ? 16 : fewestKills);
   expect(kills).toBeLessThan(mostKills);
 });
 

@@ -66,6 +66,8 @@ export interface Kubernetes extends KubernetesServer, AsyncDisposable {
   readonly folder: string;
   /** etcd's data. */
   readonly etcdFolder: string;
+  /** Kills kube-apiserver and starts it again with the same address and data. Resolves when it is ready. */
+  restartApiServer(): Promise<void>;
   /** One of the users in the options. */
   user(name: string): User;
   /** Kills the processes and removes the folders. Safe to repeat. */
@@ -81,8 +83,10 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
   const binaries = await ensureBinaries();
   await using undo = new AsyncDisposableStack();
   const { folder, etcdFolder } = undo.use(openScratch(storage));
+  // Another one when everything has started.
+  let stack = undo;
   const start = (file: string, ...flags: string[]): GuardedProcess =>
-    undo.adopt(startGuarded(file, { flags, logFile: join(folder, `${basename(file)}.log`), env }), (started) =>
+    stack.adopt(startGuarded(file, { flags, logFile: join(folder, `${basename(file)}.log`), env }), (started) =>
       started.kill(),
     );
 
@@ -96,8 +100,12 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
   const { authority, admin, users, ...files } = makeIdentities(folder, url, options.users ?? []);
   const audit = auditFiles(folder, options.auditLog);
   const settings = { ...files, port, etcdUrl, authority: authority.certificate, serviceAccounts, inFlight, audit };
-  const apiServer = start(binaries.apiServer, ...apiServerFlags(settings), ...(options.apiServerFlags ?? []));
-  await untilReady({ url, authority: authority.certificate, token: admin.token }, [etcd, apiServer]);
+  const startApiServer = (): GuardedProcess =>
+    start(binaries.apiServer, ...apiServerFlags(settings), ...(options.apiServerFlags ?? []));
+  let apiServer = startApiServer();
+  const apiServerReady = (): Promise<void> =>
+    untilReady({ url, authority: authority.certificate, token: admin.token }, [etcd, apiServer]);
+  await apiServerReady();
   const kubectl: KubernetesServer["kubectl"] = (words, { stdin = "", user = admin } = {}) =>
     runKubectl(words, { binary: binaries.kubectl, kubeconfig: user.kubeconfig, home: folder, stdin });
   const server = { url, authority, admin, kubectl };
@@ -112,11 +120,19 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
   const controllerManager = controllers.length === 0 ? undefined : start(binaries.controllerManager, ...managerFlags);
 
   const owned = undo.move();
+  stack = owned;
   const stop = (): Promise<void> => owned.disposeAsync();
   return {
     ...server,
     etcd,
-    apiServer,
+    get apiServer() {
+      return apiServer;
+    },
+    restartApiServer: async () => {
+      await apiServer.kill();
+      apiServer = startApiServer();
+      await apiServerReady();
+    },
     controllerManager,
     binaries,
     folder,
