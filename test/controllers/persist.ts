@@ -18,7 +18,8 @@ export async function persist(
   request: () => Promise<unknown>,
   { done = [], signal }: { readonly done?: readonly KubeReason[]; readonly signal?: AbortSignal } = {},
 ): Promise<void> {
-  for (let isFirst = true; signal?.aborted !== true; isFirst = false) {
+  for (let isFirst = true; ; isFirst = false) {
+    if (signal?.aborted === true) return;
     try {
       await request();
       return;
