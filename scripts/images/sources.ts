@@ -25,17 +25,23 @@ export interface ImageSource {
 
 export const architecture: string = arch() === "x64" ? "amd64" : arch();
 
+interface ImageFile {
+  readonly title: string;
+  readonly from?: string;
+  /** Default: those of the image that it extends. */
+  readonly defaults?: ImageDefaults;
+}
+
 /** Reads `images/<name>`. */
 export function readSource(name: string): ImageSource {
   const folder = join(root, "images", name);
+  const { defaults, ...file } = JSON.parse(readFileSync(join(folder, "image.json"), "utf8")) as ImageFile;
   const text = readFileSync(join(folder, "packages.txt"), "utf8");
   return {
-    ...(JSON.parse(readFileSync(join(folder, "image.json"), "utf8")) as Pick<
-      ImageSource,
-      "title" | "from" | "defaults"
-    >),
+    ...file,
     reference: `localhost/${name}:${suite}`,
     packages: text.split("\n").filter((line) => line !== "" && !line.startsWith("#")),
+    defaults: defaults ?? (file.from === undefined ? {} : readSource(file.from).defaults),
     folder,
   };
 }

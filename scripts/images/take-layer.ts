@@ -4,7 +4,7 @@
  *   take-layer.ts <image> <folder for results> <time at which the build started> <root of the new system>
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Layer, writeLayer } from "../oci/layer.ts";
 import { addedPaths, listTree, type Tree } from "../oci/tree.ts";
@@ -47,12 +47,10 @@ function install(root: string, { packages }: ImageSource): void {
   execFileSync("apt-get", ["install", ...settings, ...packages], { env, stdio: ["ignore", "inherit", "inherit"] });
 }
 
-function addOwnFiles(root: string, { folder }: ImageSource): void {
-  const files = join(folder, "files");
-  if (existsSync(files)) cpSync(files, root, { recursive: true, preserveTimestamps: false });
+function setUp(root: string, { folder }: ImageSource): void {
   const script = join(folder, "set-up.sh");
-  if (existsSync(script))
-    execFileSync("chroot", [root, "sh"], { input: readFileSync(script), stdio: ["pipe", "inherit", "inherit"] });
+  if (!existsSync(script)) return;
+  execFileSync("chroot", [root, "sh"], { input: readFileSync(script), stdio: ["pipe", "inherit", "inherit"] });
 }
 
 /** Files that were written before the build started came out of packages. */
@@ -70,7 +68,7 @@ const report = (what: string): void => console.error(`I: ${what} of ${name}...`)
 const source = readSource(name);
 report("installing the packages");
 install(root, source);
-addOwnFiles(root, source);
+setUp(root, source);
 report("writing the layer");
 const tree = await listTree(root, (path) => leftOut.some((pattern) => pattern.test(path)));
 const below =
