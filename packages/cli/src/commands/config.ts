@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { makeFolder, readSettings, settingsPath } from "@agent-sandbox/node";
 import { readApiSettings } from "../box/api-settings.ts";
 import {
@@ -87,8 +87,13 @@ async function changeConfig(key: string, value: unknown, options: GlobalOptions)
   await makeFolder(paths.dataDir);
   const path = settingsPath(paths.dataDir);
   const temporary = `${path}.${process.pid}`;
-  writeFileSync(temporary, `${JSON.stringify(after, undefined, 2)}\n`, { mode: 0o600 });
-  renameSync(temporary, path);
+  try {
+    writeFileSync(temporary, `${JSON.stringify(after, undefined, 2)}\n`, { mode: 0o600 });
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
   console.log(`${key} ${value === undefined ? "removed from" : "set in"} ${path}`);
   if (findRunningBox(paths) !== undefined && !key.startsWith("node.images.registries")) {
     console.error('The running box keeps its settings: run "agent-sandbox down" and "agent-sandbox up" to apply it');
