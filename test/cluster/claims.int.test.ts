@@ -53,7 +53,7 @@ describe
           "-o",
           'jsonpath={range .items[?(@.metadata.ownerReferences[0].name=="rolled")]}{.spec.podTemplate.spec.containers[0].env[0].value},{end}',
         );
-      await namespace.until(versions, (seen) => seen === "2,2,");
+      expect(await namespace.until(versions, (seen) => seen === "2,2,")).toBe("2,2,");
       await ready("rolled", 2);
     });
 
@@ -81,6 +81,7 @@ describe
       });
       await namespace.wait("sandboxwarmpool/scaled", "jsonpath={.spec.replicas}=3");
       await ready("scaled", 3);
+      expect(await namespace.field("horizontalpodautoscaler/scaled", "{.status.desiredReplicas}")).toBe("3");
     });
 
     test("claims expire by each policy (EXPIRE-13, EXPIRE-16)", async () => {

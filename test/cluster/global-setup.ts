@@ -1,7 +1,7 @@
 import type { TestProject } from "vitest/node";
 import { findNodeProcess } from "./node/node-process.ts";
 import { missingForKubelet } from "./node/requirements.ts";
-import { busyboxImage, folder, kubeconfig } from "./node/settings.ts";
+import { busyboxImage, folder, kubeconfig, pauseImage } from "./node/settings.ts";
 import { startCluster } from "./node/start.ts";
 import { stopCluster } from "./node/stop.ts";
 import { installProduct, loadProductImages } from "./product.ts";
@@ -16,21 +16,23 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   if (usesExisting) {
     const existing = process.env["KUBECONFIG"] ?? `${process.env["HOME"]}/.kube/config`;
     const image = process.env["TEST_CLUSTER_IMAGE"] ?? "busybox:1.37";
-    provide({ kubeconfig: existing, kubectl: "kubectl", image, missing: undefined });
+    const sleeper = process.env["TEST_CLUSTER_SLEEPER"] ?? "";
+    provide({ kubeconfig: existing, kubectl: "kubectl", image, sleeper, missing: undefined });
     return undefined;
   }
   const missing = missingForKubelet();
   if (missing.length > 0) {
     const reason = missing.join("; ");
     console.warn(`No Kubernetes node runs on this machine: ${reason}. Only the part with fake nodes runs.`);
-    provide({ kubeconfig: "", kubectl: "", image: "", missing: reason });
+    provide({ kubeconfig: "", kubectl: "", image: "", sleeper: "", missing: reason });
     return undefined;
   }
   const wasRunning = findNodeProcess() !== undefined;
   const stop = wasRunning ? undefined : stopCluster;
   try {
     await startCluster(() => undefined);
-    const cluster = { kubeconfig, kubectl: `${folder}/bin/kubectl`, image: busyboxImage, missing: undefined };
+    const kubectl = `${folder}/bin/kubectl`;
+    const cluster = { kubeconfig, kubectl, image: busyboxImage, sleeper: pauseImage, missing: undefined };
     await loadProductImages();
     await installProduct(cluster);
     provide(cluster);

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, "../..");
 const deploy = join(root, "deploy");
 
 export const systemNamespace = "agent-sandbox-system";
-const manager = "agent-sandbox-controller";
+export const manager = "agent-sandbox-controller";
 const router = "sandbox-router";
 
 /** Installs the manager and the router from the manifests in `deploy`, and waits until they are ready. */

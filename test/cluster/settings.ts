@@ -7,6 +7,8 @@ export interface ProvidedCluster {
   readonly kubectl: string;
   /** An image with busybox. */
   readonly image: string;
+  /** An image that sleeps until it is told to end. Empty if there is none. */
+  readonly sleeper: string;
   /** Why there is no cluster. The other fields are empty then. */
   readonly missing: string | undefined;
 }

@@ -39,7 +39,7 @@ import { startPodFaker } from "./pod-faker.ts";
 export const namespace = "default";
 const configMaps: Resource = { apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true };
 
-/** An API server with fake Pods, and the four controllers, which can be stopped and restarted. */
+/** An API server with Pods on a node or fake ones, and the four controllers, which can be stopped and restarted. */
 export class ClaimCluster implements AsyncDisposable {
   readonly client: Client;
   readonly ledger: Ledger = new Ledger();
@@ -68,7 +68,9 @@ export class ClaimCluster implements AsyncDisposable {
     this.#sandboxes = informers.get(sandboxes);
     this.#pods = podCache(informers);
     this.#pools = informers.get(sandboxWarmPools);
-    this.#cleanup.use(startPodFaker({ client: this.client, informers, startMs: () => startMs }));
+    if (server.image === undefined) {
+      this.#cleanup.use(startPodFaker({ client: this.client, informers, startMs: () => startMs }));
+    }
     this.#record(this.#claims);
     this.#record(this.#sandboxes);
   }
@@ -76,6 +78,10 @@ export class ClaimCluster implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#controllers.disposeAsync();
     await this.#cleanup.disposeAsync();
+  }
+
+  get #image(): string {
+    return this.#server.image ?? "host";
   }
 
   async startControllers(): Promise<void> {
@@ -100,7 +106,7 @@ export class ClaimCluster implements AsyncDisposable {
   }
 
   async createPool(name: string, replicas: number): Promise<void> {
-    const podTemplate = { spec: { containers: [{ name: "c", image: "host" }] } };
+    const podTemplate = { spec: { containers: [{ name: "c", image: this.#image }] } };
     const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
     const metadata = { name, namespace };
     await this.client.create(sandboxTemplates, {
@@ -134,7 +140,7 @@ export class ClaimCluster implements AsyncDisposable {
       apiVersion: "agents.x-k8s.io/v1beta1",
       kind: "Sandbox",
       metadata: { name, namespace, ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name, uid }] },
-      spec: { operatingMode: "Suspended", podTemplate: { spec: { containers: [{ name: "c", image: "host" }] } } },
+      spec: { operatingMode: "Suspended", podTemplate: { spec: { containers: [{ name: "c", image: this.#image }] } } },
     });
     await this.until(() => this.sandbox(name) !== undefined);
     await this.client.delete(configMaps, { namespace, name });
@@ -162,7 +168,9 @@ export class ClaimCluster implements AsyncDisposable {
   }
 
   counts(): { claims: number; sandboxes: number; pods: number } {
-    return { claims: this.#claims.size, sandboxes: this.#sandboxes.size, pods: this.#pods.size };
+    // A real cluster has Pods of others in other namespaces.
+    const pods = this.#pods.list().filter(({ metadata }) => metadata?.namespace === namespace).length;
+    return { claims: this.#claims.size, sandboxes: this.#sandboxes.size, pods };
   }
 
   /** Whether all claims are Ready, the pool is full and the controllers have nothing left to write. */

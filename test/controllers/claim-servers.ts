@@ -17,9 +17,11 @@ import { startKubernetes } from "../kube-apiserver/start.ts";
 export interface ClaimServer extends AsyncDisposable {
   readonly admin: Transport;
   readonly controllers: Transport;
+  /** The image of Pods on a server with a real node. Without it a fake node runs them. */
+  readonly image?: string;
 }
 
-const user = "agent-sandbox-controllers";
+export const user = "agent-sandbox-controllers";
 
 /** The rights that our manifests give to the manager. */
 function grantedRules(): unknown[] {
@@ -69,7 +71,8 @@ const rbac = (kind: string, plural: string): Resource => ({
   namespaced: false,
 });
 
-async function grant(admin: Transport): Promise<void> {
+/** Gives the controllers' user the rights that our manifests give to the manager. */
+export async function grant(admin: Transport): Promise<void> {
   const client = createClient(admin);
   const name = "agent-sandbox-controllers";
   await client.create(rbac("ClusterRole", "clusterroles"), { metadata: { name }, rules: grantedRules() } as KubeObject);

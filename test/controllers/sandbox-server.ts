@@ -38,6 +38,8 @@ const rules = [
 export interface ControlledServer extends AsyncDisposable {
   readonly admin: Transport;
   readonly controllers: Transport;
+  /** The images of Pods, and of the runtime in them, on a server with a real node. Without them a fake node runs the Pods. */
+  readonly images?: { readonly pod: string; readonly runtime: string };
 }
 
 const rbac = (kind: string, plural: string): Resource => ({
@@ -50,18 +52,21 @@ const rbac = (kind: string, plural: string): Resource => ({
 /** The embedded API server, on which the controller has only the rights above. */
 export async function startEmbedded(): Promise<ControlledServer> {
   const server = await createApiServer({ nodeName: "node-1", freezeObjects: true });
-  const admin = createClient(server.transport);
+  await grant(createClient(server.transport));
+  return {
+    admin: server.transport,
+    controllers: server.transportAs({ user, groups: ["system:authenticated"] }),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+async function grant(admin: Client): Promise<void> {
   const name = "sandbox-controller-alone";
   await admin.create(rbac("ClusterRole", "clusterroles"), { metadata: { name }, rules } as KubeObject);
   const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }];
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
   const binding = { metadata: { name }, subjects, roleRef } as KubeObject;
   await admin.create(rbac("ClusterRoleBinding", "clusterrolebindings"), binding);
-  return {
-    admin: server.transport,
-    controllers: server.transportAs({ user, groups: ["system:authenticated"] }),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
 }
 
 /**
@@ -72,6 +77,7 @@ export class SandboxServer implements AsyncDisposable {
   readonly client: Client;
   /** The controller's writes, by method and path. */
   readonly writes: string[] = [];
+  readonly #image: string;
   readonly #cleanup = new AsyncDisposableStack();
   readonly #seen: { sandboxes: Informer<Sandbox>; pods: Informer<Pod> } & Record<string, Informer>;
 
@@ -86,7 +92,8 @@ export class SandboxServer implements AsyncDisposable {
       services: serviceCache(informers),
       volumeClaims: volumeClaimCache(informers),
     };
-    cleanup.use(startPodFaker({ client: this.client, informers }));
+    this.#image = server.images?.pod ?? "host";
+    if (server.images === undefined) cleanup.use(startPodFaker({ client: this.client, informers }));
   }
 
   /** Also closes the server. */
@@ -104,7 +111,9 @@ export class SandboxServer implements AsyncDisposable {
   }
 
   async create(name: string, spec: Partial<SandboxSpec> = {}): Promise<Sandbox> {
-    const podTemplate = { spec: { containers: [{ name: "c", image: "host", command: ["sleep", "infinity"] }] } };
+    const containers = [{ name: "c", image: this.#image, command: ["sleep", "infinity"] }];
+    // `sleep` as the first process ignores SIGTERM.
+    const podTemplate = { spec: { terminationGracePeriodSeconds: 1, containers } };
     return this.client.create(sandboxes, {
       apiVersion: "agents.x-k8s.io/v1beta1",
       kind: "Sandbox",

@@ -26,8 +26,11 @@ const volume: NonNullable<SandboxSpec["volumeClaimTemplates"]> = [
 /** The same on every API server. */
 export function describeSandboxes(server: string, start: () => Promise<ControlledServer>): void {
   let world: SandboxServer;
+  let runtimeImage: string;
   beforeAll(async () => {
-    world = await SandboxServer.start(await start(), { runtime: { image: "sandboxd", delivery: "ImageVolume" } });
+    const started = await start();
+    runtimeImage = started.images?.runtime ?? "sandboxd";
+    world = await SandboxServer.start(started, { runtime: { image: runtimeImage, delivery: "ImageVolume" } });
   });
   afterAll(async () => await world?.[Symbol.asyncDispose]());
 
@@ -82,7 +85,7 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
       expect(spec?.containers[0]?.command).toEqual(["/opt/agent-sandbox/sandboxd", "run", "--", "sleep", "infinity"]);
       expect(spec?.volumes).toContainEqual({
         name: "agent-sandbox-runtime",
-        image: { reference: "sandboxd", pullPolicy: "IfNotPresent" },
+        image: { reference: runtimeImage, pullPolicy: "IfNotPresent" },
       });
     });
 

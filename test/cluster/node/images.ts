@@ -67,6 +67,8 @@ export async function loadArchive(archive: string): Promise<string> {
     );
   }
   const name = canonicalName(given);
+  // For an image that replaces another one of the same name, containerd would not record its digest, which image volumes need.
+  await ctr("images", "remove", name);
   // Without `--local`, containerd would keep the image under its digest alone.
   await ctr("images", "import", "--local", "--index-name", name, archive);
   return name;

@@ -1,0 +1,9 @@
+import { describe, inject } from "vitest";
+import { describeSandboxes } from "../controllers/sandbox-suite.ts";
+import { openShared } from "./shared-server.ts";
+
+const cluster = inject("cluster");
+
+describe.skipIf(cluster.missing !== undefined)("the suite of other servers", () => {
+  describeSandboxes("a real node", () => openShared(cluster));
+});

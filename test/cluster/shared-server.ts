@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createClient, HttpTransport, loadKubeconfig, type Resource, type Transport } from "@agent-sandbox/kube";
+import { imagesIn } from "../../packages/cli/src/operator/settings.ts";
+import { type ClaimServer, grant, user } from "../controllers/claim-servers.ts";
+import type { ControlledServer } from "../controllers/sandbox-server.ts";
+import { kubectl } from "./kubectl.ts";
+import { manager, systemNamespace, untilInstalled } from "./product.ts";
+import type { ProvidedCluster } from "./settings.ts";
+
+type SharedServer = ClaimServer & ControlledServer;
+
+const role: Resource = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRole",
+  plural: "clusterroles",
+  namespaced: false,
+};
+const binding: Resource = { ...role, kind: "ClusterRoleBinding", plural: "clusterrolebindings" };
+
+/**
+ * The real cluster for the suites that also run on servers with fake nodes. They start the controllers themselves, so the installed
+ * manager is stopped until the server is closed.
+ */
+export async function openShared(cluster: ProvidedCluster): Promise<SharedServer> {
+  await using undo = new AsyncDisposableStack();
+  const scale = async (replicas: number): Promise<void> => {
+    await kubectl(cluster, ["-n", systemNamespace, "scale", "deployment", manager, `--replicas=${replicas}`]);
+  };
+  await scale(0);
+  undo.defer(async () => {
+    await scale(2);
+    await untilInstalled(cluster);
+  });
+  await kubectl(cluster, [
+    "-n",
+    systemNamespace,
+    "wait",
+    "pod",
+    "-l",
+    `app=${manager}`,
+    "--for=delete",
+    "--timeout=60s",
+  ]);
+  await untilEmpty(cluster);
+  const admin = undo.adopt(await open(cluster.kubeconfig), (transport) => transport.close());
+  const controllers = undo.adopt(await open(cluster.kubeconfig, user), (transport) => transport.close());
+  await grant(admin);
+  const client = createClient(admin);
+  for (const resource of [role, binding]) {
+    undo.defer(async () => void (await client.delete(resource, { name: user })));
+  }
+  undo.defer(() => removeObjects(cluster));
+  const owned = undo.move();
+  const images = { pod: cluster.image, runtime: imagesIn().runtimeImage };
+  return { admin, controllers, image: cluster.sleeper, images, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+async function open(kubeconfig: string, as?: string): Promise<Transport> {
+  const { access, error } = await loadKubeconfig({ path: kubeconfig });
+  if (access === undefined) throw new Error(error);
+  const headers = as === undefined ? {} : { "Impersonate-User": as, "Impersonate-Group": "system:authenticated" };
+  return new HttpTransport({ ...access, headers });
+}
+
+/** Objects of earlier files may still be ending. */
+async function untilEmpty(cluster: ProvidedCluster): Promise<void> {
+  while ((await kubectl(cluster, ["get", "sandboxes,sandboxclaims,sandboxwarmpools", "-A", "-o", "name"])) !== "")
+    await sleep(200);
+}
+
+async function removeObjects(cluster: ProvidedCluster): Promise<void> {
+  const kinds = "sandboxclaims,sandboxwarmpools,sandboxtemplates,sandboxes,pvc";
+  await kubectl(cluster, ["-n", "default", "delete", kinds, "--all", "--timeout=60s"]);
+}
