@@ -20,6 +20,7 @@ import { isFailedAttempt, restoreRefusal } from "./restoration.ts";
 import { injectionProblem } from "./runtime-injection.ts";
 import type { Settings } from "./settings.ts";
 import { awaitsSave, isOverdue, isSaved, isSaveRequested, type SuspensionStep, saveLimitMs } from "./suspension.ts";
+import { leavingClaimProblem } from "./volume-claims.ts";
 
 export interface PodFinding {
   readonly actions: readonly Action[];
@@ -71,7 +72,7 @@ export function runPod(observed: Observed, found: FoundPod, settings: Settings):
     case "several":
       return nothing;
     case "none": {
-      const problem = podTwinProblem(observed);
+      const problem = podTwinProblem(observed) ?? leavingClaimProblem(observed);
       return problem === undefined ? creation(observed, settings) : { actions: [], problem };
     }
     case "other":

@@ -226,6 +226,26 @@ describe("the volume claims of a Sandbox", () => {
     });
   });
 
+  test("creates no Pod while a claim is being deleted, and both when it is gone (VOLUME-11)", async () => {
+    await world.create({ spec: { volumeClaimTemplates, operatingMode: "Suspended" } });
+    await world.settle();
+    const key = { namespace, name: claimName };
+    const before = claim()?.metadata?.uid;
+    const hold = (finalizers: readonly string[] | null) =>
+      world.user.patch(volumeClaims, key, { type: "merge", body: { metadata: { finalizers } } });
+    await hold(["kubernetes.io/pvc-protection"]);
+    await world.user.delete(volumeClaims, key);
+    await world.edit({ spec: { operatingMode: "Running" } });
+    await world.settle();
+    expect([world.pod(), claim()?.metadata?.uid]).toEqual([undefined, before]);
+    const message = expect.stringContaining("is being deleted") as unknown;
+    expect(world.condition("Ready")).toMatchObject({ message });
+    await hold(null);
+    await world.settle();
+    expect(world.pod()).toBeDefined();
+    expect(claim()?.metadata?.uid).not.toBe(before);
+  });
+
   test("reports a volume claim of another controller and leaves it alone (VOLUME-2)", async () => {
     const sandbox = await world.create({ name: "keeper", spec: { operatingMode: "Suspended" } });
     const ownerReferences = [{ ...ownedBy(sandbox), kind: "StatefulSet", apiVersion: "apps/v1" }];

@@ -45,6 +45,16 @@ export function volumeClaimStep({ sandbox, volumeClaims }: Observed): { actions:
   return { actions };
 }
 
+/**
+ * A Pod cannot use a claim that is being deleted, and the claim stays as long as there is a Pod that would use it. So no Pod is created until
+ * the claim is gone: then both are created.
+ */
+export function leavingClaimProblem({ sandbox, volumeClaims }: Observed): string | undefined {
+  const names = claimTemplates(sandbox).map(({ claimName }) => claimName);
+  const leaving = names.find((name) => volumeClaims.get(name)?.metadata?.deletionTimestamp !== undefined);
+  return leaving && `PersistentVolumeClaim "${leaving}" is being deleted: the Pod is created when it is gone`;
+}
+
 /** A claim that must outlive its Sandbox has no owner reference to it: garbage collection would delete it. */
 function ownership(
   sandbox: Sandbox,
