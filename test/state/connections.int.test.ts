@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { configMaps, pods } from "../../packages/node/src/resources.ts";
 import { findTraces } from "../../packages/node/src/testing/traces.ts";
-import { cannotRun, namespace, podOf, StateBox } from "./state-box.ts";
+import { cannotRun, namespace, podOf, StateBox, soon } from "./state-box.ts";
 
 /** `make test-state-long` sets 100 and 50. */
 const cycles = Number(process.env["STATE_CYCLES"] ?? 3);
@@ -125,9 +125,12 @@ describe.skipIf(cannotRun)("open connections over the sleep of a sandbox", { tim
     const { status } = await read();
     expect(findCondition(status?.conditions, "Suspended")).toMatchObject({ status: "True", reason: "Idle" });
     expect(status?.suspension).toMatchObject({ depth: "Memory" });
-    expect(memoryOfSandboxes(box.box.dataDir)).toBeLessThan(before - 64 * 2 ** 20);
-    const { processes, cgroups } = await findTraces(box.box.dataDir);
-    expect({ processes, cgroups }).toEqual({ processes: [], cgroups: [] });
+    await expect.poll(() => memoryOfSandboxes(box.box.dataDir), soon).toBeLessThan(before - 64 * 2 ** 20);
+    const traces = async (): Promise<unknown[]> => {
+      const { processes, cgroups } = await findTraces(box.box.dataDir);
+      return [...processes, ...cgroups];
+    };
+    await expect.poll(traces, soon).toEqual([]);
   });
 
   test("nobody is woken by silence", async () => {
