@@ -95,7 +95,7 @@ format: setup ## Format all sources
 
 # Each target test-<suite> runs the vitest project or the Go module of that name, and its tests are in packages/<suite>,
 # test/<suite> or sandboxd. scripts/targets.test.ts checks this.
-.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-docs test-examples test-state test-sdk test-security test-cluster test-kube-apiserver test-differential test-operator test-clients test-reference-clients test-release
+.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-docs test-examples test-state test-sdk test-security test-cluster test-kube-apiserver test-differential test-operator test-clients test-reference-clients test-compat test-release
 test: setup-test ## Run every suite; skips suites that passed before if nothing has changed (FRESH=1 runs them anyway)
 	@FRESH=$(FRESH) $(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -138,6 +138,8 @@ test-clients: setup-test ## client-go, the Python client, Helm and client-node a
 	@$(NODE) scripts/test.ts clients
 test-reference-clients: setup-test ## The reference's published Python client, and our package in its place, against a box (needs root; NEWEST=1 takes the newest version)
 	@NEWEST=$(NEWEST) $(NODE) scripts/test.ts reference-clients
+test-compat: setup-test ## The published clients of E2B, unmodified, against a box with gVisor (needs root; NEWEST=1 takes the newest versions)
+	@NEWEST=$(NEWEST) $(NODE) scripts/test.ts compat
 test-release: setup-test ## Install a release in a new Debian 12 and run the first sandbox there (needs root)
 	@$(NODE) scripts/test.ts release
 
@@ -167,7 +169,7 @@ test-state-long: setup-test ## 50 connections over 100 sleeps, 50 kills with 20 
 test-sdk-long: setup-test ## 2,000 commands with each SDK while the box is killed 20 times (needs root)
 	@SDK_COMMANDS=2000 SDK_KILLS=20 vitest run --project sdk faults
 
-.PHONY: bench bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli
+.PHONY: bench bench-cluster bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli
 bench: bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli ## Run all benchmarks and rewrite bench/RESULTS.md
 	@$(NODE) bench/results.ts
 bench-kube: setup-test ## The informer compared with a plain HTTP loop
@@ -184,6 +186,8 @@ bench-state: setup-test ## Saved and restored memory compared with gVisor alone 
 	@$(NODE) bench/state/main.ts
 bench-sdk: setup-test gvisor ## The SDKs compared with the reference's, with local processes and with plain HTTP (needs root)
 	@$(NODE) bench/sdk/main.ts
+bench-cluster: setup-test ## Two controllers on the test cluster and on fake nodes, in turns (needs make cluster-up; BENCH_B=<folder> with another controller)
+	@$(NODE) bench/cluster/main.ts
 bench-cli: setup-test gvisor ## Commands of the CLI compared with kubectl and with runc and gVisor alone (needs root)
 	@$(NODE) bench/cli/main.ts
 

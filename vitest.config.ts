@@ -95,6 +95,7 @@ export default defineConfig({
       integration("operator", ["test/operator/**/*.int.test.ts"]),
       integration("clients", ["test/clients/**/*.test.ts"]),
       integration("reference-clients", ["test/reference-clients/**/*.int.test.ts"]),
+      integration("compat", ["test/compat/**/*.int.test.ts"]),
     ],
   },
 });

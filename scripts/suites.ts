@@ -253,6 +253,7 @@ export const tests: readonly Suite[] = [
   step("release", "test/release/debian.sh"),
   vitest("operator"),
   vitest("reference-clients"),
+  vitest("compat"),
   vitest("clients"),
   vitest("kube-apiserver"),
   vitest("kube"),

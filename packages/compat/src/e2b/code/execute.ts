@@ -76,10 +76,19 @@ async function inContext(call: EnvdCall, id: string, { code, variables }: CodeRe
       await output.write(event.type, event.text ?? "");
       continue;
     }
+    // The answer is cut off when the sandbox is gone: the run has no result.
+    if (event.name === "ContextEnded" && !exists(call)) {
+      call.response.destroy();
+      return;
+    }
     await output.flush();
     for (const line of linesOf(event)) await lines.send(line, signal);
   }
   lines.end();
+}
+
+function exists({ context, target }: EnvdCall): boolean {
+  return context.directory.machine(target.namespace, target.name)?.sandbox?.metadata.uid === target.uid;
 }
 
 function linesOf(event: RuntimeEvent): readonly object[] {

@@ -13,7 +13,8 @@ export async function snapshotSource(
   if (!isName(name) || !/^[a-z][a-z0-9]{19}$/.test(name)) return undefined;
   const found = await find(client, sandboxSnapshots, { namespace, name });
   const template = annotationOf(found, templateAnnotation);
-  return found?.metadata.labels?.[faceLabel] === "e2b" && template !== undefined
+  const isThere = found !== undefined && found.metadata.deletionTimestamp === undefined;
+  return isThere && found.metadata.labels?.[faceLabel] === "e2b" && template !== undefined
     ? { snapshot: name, template }
     : undefined;
 }

@@ -107,6 +107,7 @@ export async function listSnapshots({ account, query, response }: ControlCall): 
   const { items } = await client.list(sandboxSnapshots, { namespace, labelSelector: `${faceLabel}=e2b` });
   const names = items
     .filter(({ metadata }) => source === null || metadata.labels?.[sourceLabel] === source)
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .filter(({ status }) => findCondition(status?.conditions, "Ready")?.status === "True")
     .map(({ metadata }) => metadata.name ?? "")
     .toSorted()

@@ -28,7 +28,9 @@ export async function deleteTemplate({ account, response, params }: ControlCall)
   const [name = ""] = params;
   const { client, namespace } = account;
   const found = isName(name) ? await find(client, sandboxSnapshots, { namespace, name }) : undefined;
-  if (found?.metadata.labels?.[faceLabel] === undefined) throw notFound(`snapshot '${name.slice(0, 64)}' not found`);
+  const isGone = found?.metadata.deletionTimestamp !== undefined;
+  if (isGone || found?.metadata.labels?.[faceLabel] !== "e2b")
+    throw notFound(`snapshot '${name.slice(0, 64)}' not found`);
   await client.delete(sandboxSnapshots, { namespace, name }, { preconditions: { uid: found.metadata.uid ?? "" } });
   sendEmpty(response, 204);
 }

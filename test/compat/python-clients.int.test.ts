@@ -1,0 +1,30 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pythonWith, runPytest } from "../clients/python-suite.ts";
+import { available } from "../clients/unavailable.ts";
+import { whyNoBox } from "../e2e/box.ts";
+import { CompatBox } from "./compat-box.ts";
+
+const reason = whyNoBox();
+if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
+
+const folder = join(import.meta.dirname, "python");
+const requirements = join(folder, process.env["NEWEST"] ? "requirements-newest.txt" : "requirements.txt");
+/** The first run on a machine downloads the clients. */
+const firstRunMs = 10 * 60_000;
+
+describe.skipIf(reason !== undefined)("the Python clients of E2B", () => {
+  let box: CompatBox;
+  beforeAll(async () => {
+    box = await CompatBox.start();
+  }, 180_000);
+  afterAll(async () => await box?.[Symbol.asyncDispose](), 120_000);
+
+  test("commands, files, lifecycle, code", { timeout: firstRunMs }, async (context) => {
+    const { signal } = context;
+    const python = await available(pythonWith("compat", requirements, signal), context);
+    const told = await available(runPytest({ python, folder, env: box.environment(), signal }), context);
+    expect(told.failed).toEqual([]);
+    expect(told.passed.length).toBeGreaterThan(25);
+  });
+});
