@@ -143,7 +143,7 @@ describe.skipIf(reason !== undefined)("commands for templates, pools, ports and 
     const created = await box.run("create", "web", "--runtime", "runc", "-p", "8000");
     expect(created).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`http://8000-web.default.localhost:${routerPort()}/`),
+      stderr: expect.stringContaining(`http://127.0.0.1:${routerPort()}/sandboxes/default/web/8000/`),
     });
     const server =
       "mkdir -p /srv && echo served > /srv/index.html && nohup python3 -m http.server -d /srv 8000 >/dev/null 2>&1 &";

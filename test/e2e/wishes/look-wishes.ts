@@ -44,35 +44,46 @@ Events:
     },
     {
       wish: "Know why a sandbox does not start",
+      commands: "agent-sandbox create broken --image registry.invalid/tool:1",
+      output:
+        'error: sandbox "broken" does not start: container "main": cannot pull image "registry.invalid/tool:1": …',
+      status: 1,
+    },
+    {
+      wish: "See how strongly it is isolated, and what a suspension keeps",
+      commands: "agent-sandbox get sandboxes -o wide",
+      output:
+        "NAME   READY   REASON              AGE   RUNTIME   DEPTH       WHY\nwork   True    DependenciesReady   5s    …         <default>   <none>",
+    },
+    {
+      wish: "Read what my program prints",
       commands: `agent-sandbox apply -f - <<'END'
 apiVersion: agents.x-k8s.io/v1beta1
 kind: Sandbox
-metadata: { name: broken }
+metadata: { name: server }
 spec:
   podTemplate:
-    spec: { containers: [{ name: main, image: host, command: [sh, -c, 'echo "no such table: users"; exit 3'] }] }
+    spec: { containers: [{ name: main, image: host, command: [sh, -c, 'echo listening; exec sleep infinity'] }] }
 END
-sleep 3
-agent-sandbox get sandbox broken -o wide
-agent-sandbox logs broken`,
-      output: `sandbox.agents.x-k8s.io/broken created
-NAME     READY   REASON                 AGE   RUNTIME   DEPTH       WHY
-broken   False   DependenciesNotReady   3s    …   <default>   container "main": exited with code 3 …
-no such table: users`,
+agent-sandbox wait sandbox/server --for=condition=Ready --timeout=60s
+agent-sandbox logs server`,
+      output: `sandbox.agents.x-k8s.io/server created
+sandbox.agents.x-k8s.io/server condition met
+listening`,
     },
     {
       wish: "Read the history of a sandbox",
-      commands: "agent-sandbox events broken",
-      output: `LAST SEEN   TYPE      REASON        OBJECT           MESSAGE
+      commands: "agent-sandbox events server",
+      output: `LAST SEEN   TYPE     REASON      OBJECT       MESSAGE
 …
-3s          Warning   PodNotReady   sandbox/broken   container "main": exited with code 3 …
+3s          Normal   Started     pod/server   Started container main
 …`,
     },
     {
       wish: "Know whether the box itself runs",
       commands: "agent-sandbox status",
       output:
-        "The box is running (process …) since 2026-01-01T10:00:00.000Z\n…\n  sandboxes   2, 1 ready\n  runtimes    1 …",
+        "The box is running (process …) since 2026-01-01T10:00:00.000Z\n…\n  sandboxes   2, 2 ready\n  runtimes    2 …",
     },
     {
       wish: "Know what this machine supports",

@@ -4,6 +4,7 @@ import type { WebSocket } from "ws";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { runExec, sendResize } from "../client/exec-channel.ts";
 import { openExec } from "../client/open-exec.ts";
+import { loadSockets } from "../client/pod-socket.ts";
 import { podOf, type SandboxPod } from "../client/sandbox-pod.ts";
 import { endedCode, Session } from "../client/session-end.ts";
 
@@ -15,7 +16,7 @@ export interface ExecOptions extends GlobalOptions {
 
 export async function exec(sandbox: string, words: readonly string[], options: ExecOptions): Promise<void> {
   await using connection = await connect(options);
-  const pod = await podOf(connection, sandbox, { wakes: true });
+  const [pod] = await Promise.all([podOf(connection, sandbox, { wakes: true }), loadSockets()]);
   process.exitCode = await runInPod(connection, pod, words, options);
 }
 

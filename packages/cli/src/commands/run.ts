@@ -2,6 +2,7 @@ import { trackedPodName } from "@agent-sandbox/api";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { createSandbox } from "../client/create-sandbox.ts";
 import type { NewSandboxOptions } from "../client/new-sandbox.ts";
+import { loadSockets } from "../client/pod-socket.ts";
 import { parsePublished, publishPorts } from "../client/published-ports.ts";
 import { expiringSandbox, leaseMs, Removal, shutdownIn } from "../client/removal.ts";
 import { SignalForwarder } from "../client/signals.ts";
@@ -32,6 +33,8 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   // If this program is killed, the server deletes the sandbox.
   const lease = options.rm === true ? expiringSandbox.expiry(shutdownIn(timeoutMs + leaseMs)) : {};
   const created = await createSandbox(connection, options, lease);
+  // The server starts the container meanwhile.
+  void loadSockets();
   const name = created.metadata.name ?? "";
   // A sandbox in which nothing was run is deleted too.
   await using removal = new Removal(connection, expiringSandbox, created);
