@@ -144,7 +144,7 @@ test-release: setup-test ## Install a release in a new Debian 12 and run the fir
 	@$(NODE) scripts/test.ts release
 
 # Long variants, not part of `make test`.
-.PHONY: test-unit-long test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-sandboxd-long test-security-long test-state-long test-sdk-long
+.PHONY: test-unit-long test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-sandboxd-long test-security-long test-state-long test-sdk-long test-examples-long
 test-unit-long: setup-test ## The longest simulation and property tests, with 1,000 runs each
 	@PROPERTY_RUNS=1000 vitest run --project unit fence.simulation line-splitter created-fields quiet-update decide.properties verbs/watch watch-order
 test-apiserver-fuzz: setup-test ## Ten minutes of random requests to the embedded API server
@@ -166,6 +166,9 @@ test-state-long: setup-test ## 50 connections over 100 sleeps, 50 kills with 20 
 	@STATE_CYCLES=100 STATE_CONNECTIONS=50 STATE_KILLS=50 STATE_SANDBOXES=20 STATE_FORKS=100 STATE_MEMORY_MIB=2048 \
 		vitest run --project state --maxWorkers 1 connections kills many-forks edge-cases
 
+test-examples-long: setup-test ## Build the images again; fails if the same packages give another digest
+	@$(MAKE) images
+	@$(MAKE) images FRESH=1
 test-sdk-long: setup-test ## 2,000 commands with each SDK while the box is killed 20 times (needs root)
 	@SDK_COMMANDS=2000 SDK_KILLS=20 vitest run --project sdk faults
 

@@ -26,8 +26,11 @@ async function buildAgain(old: readonly CachedImage[] | undefined): Promise<Cach
     if (earlier === undefined) continue;
     const changes = changedPackages(earlier.packages, packages);
     if (earlier.digest === digest) say(`${name} has the same digest as before`);
-    else
-      say(`${name} has changed: ${changes.length === 0 ? "the same packages gave other files" : changes.join(", ")}`);
+    else if (changes.length > 0) say(`${name} has changed: ${changes.join(", ")}`);
+    else {
+      say(`${name} is not reproducible: the same packages gave other files`);
+      process.exitCode = 1;
+    }
   }
   return built;
 }
