@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -70,6 +71,8 @@ export function makeNodeRoot(folder: string, { npm }: ArchitectureNames): void {
 export async function makeProgramRoot(folder: string): Promise<void> {
   mkdirSync(`${folder}/app`, { recursive: true });
   const { inputs } = await bundleCommandLine(`${folder}/app`, "packages/cli/src/cluster-main.ts");
+  // Only the API server of the box reads them.
+  rmSync(`${folder}/app/lib/descriptions.generated.json`);
   put(folder, "app/licences/LICENSE", readFileSync(`${root}/LICENSE`));
   const bundled = new Set(inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []));
   for (const name of [...bundled].sort()) {

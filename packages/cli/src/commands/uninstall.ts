@@ -46,20 +46,18 @@ export async function uninstall(options: UninstallOptions): Promise<void> {
   if (users.length > 0 && !options.keepObjects && !options.deleteObjects) throw stillUsed(users);
   if (options.dryRun) return describe(options, namespace, users);
   using progress = new Progress();
-  if (options.deleteObjects) await deleteObjects(connection, users, { timeoutMs, progress });
+  const waiting = { timeoutMs, progress };
+  if (options.deleteObjects) await deleteObjects(connection, users, waiting);
   await deleteOthers(connection, { namespace, kept: [] }, say);
   if (!options.keepObjects) {
     for (const { metadata } of ownCrds) await remove(connection, definitions, metadata.name ?? "");
+    for (const { metadata } of ownCrds) await untilGone(connection, definitions, metadata.name ?? "", waiting);
   }
   if (users.some(({ object }) => object.metadata?.namespace === namespace) && options.keepObjects) {
     say(`namespace/${namespace} kept: it contains objects of users`);
   } else {
     await remove(connection, namespaces, namespace);
-    await untilGone(() => connection.client.get(namespaces, { name: namespace }), {
-      what: `namespace "${namespace}"`,
-      timeoutMs,
-      progress,
-    });
+    await untilGone(connection, namespaces, namespace, waiting);
   }
   const kept = options.keepObjects ? "; CRDs and objects were kept, and nothing reconciles them" : "";
   console.log(`Agent Sandbox is uninstalled${kept}`);
@@ -97,15 +95,17 @@ async function objectsOfUsers({ client }: Connection): Promise<UsersObject[]> {
 
 function countsOf(users: readonly UsersObject[]): string {
   const kinds = Map.groupBy(users, ({ resource }) => resource.kind);
-  return [...kinds].map(([kind, found]) => `${found.length} ${kind}${found.length === 1 ? "" : "s"}`).join(", ");
+  return [...kinds].map(([kind, found]) => `${found.length} ${found.length === 1 ? kind : pluralOf(kind)}`).join(", ");
 }
+
+const pluralOf = (kind: string): string => (kind.endsWith("x") ? `${kind}es` : `${kind}s`);
 
 function stillUsed(users: readonly UsersObject[]): CommandError {
   const places = [...new Set(users.map(({ object }) => object.metadata?.namespace ?? ""))].sort();
   const shown =
     places.length > 5 ? `${places.slice(0, 5).join(", ")} and ${places.length - 5} more` : places.join(", ");
   return new CommandError(
-    `Cannot uninstall: there are ${countsOf(users).replace("Sandboxs", "Sandboxes")} in ${shown}; keep them with --keep-objects, or delete them and their files with --delete-objects`,
+    `Cannot uninstall: there are ${countsOf(users)} in ${shown}; keep them with --keep-objects, or delete them and their files with --delete-objects`,
   );
 }
 
@@ -156,12 +156,15 @@ interface Waiting {
 }
 
 async function untilGone(
-  look: () => Promise<unknown>,
-  { what, timeoutMs, progress }: Waiting & { readonly what: string },
+  { client }: Connection,
+  resource: Resource,
+  name: string,
+  { timeoutMs, progress }: Waiting,
 ): Promise<void> {
+  const shown = displayName(resource, name);
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    const isThere = await look().then(
+    const isThere = await client.get(resource, { name }).then(
       () => true,
       (error: unknown) => {
         if (isReason(error, "NotFound")) return false;
@@ -169,8 +172,9 @@ async function untilGone(
       },
     );
     if (!isThere) return;
-    if (performance.now() > deadline) throw new CommandError(`timed out: ${what} is still being deleted`);
-    progress.show(`waiting until ${what} is deleted`);
+    if (performance.now() > deadline)
+      throw new CommandError(`timed out: ${shown} is still being deleted; run this again`);
+    progress.show(`waiting until ${shown} is deleted`);
     await sleep(lookEveryMs);
   }
 }
