@@ -136,6 +136,9 @@ class Dispatcher {
         this.#options.log.warn({ err: error, method: request.method, status: failure.status }, "request failed");
       }
       sendError(response, failure);
+    } finally {
+      // What the handler left of the body must not stay in front of the next request.
+      request.resume();
     }
   }
 

@@ -5,12 +5,17 @@ import { badRequest, HttpError } from "./http-error.ts";
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(request)) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw new HttpError(413, `The request body has more than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/** Leaving the loop early does not destroy the connection, over which the answer is to be sent. */
+export function chunksOf(request: IncomingMessage): AsyncIterable<Buffer> {
+  return request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
 }
 
 export type JsonObject = Readonly<Record<string, unknown>>;

@@ -25,5 +25,7 @@ export function sendError(response: ServerResponse, error: HttpError): void {
     response.destroy();
     return;
   }
-  sendJson(response, error.status, error.body, error.headers);
+  // A body that is still on its way would be in front of the next request.
+  const close = response.req.complete ? {} : { connection: "close" };
+  sendJson(response, error.status, error.body, { ...error.headers, ...close });
 }

@@ -2,7 +2,7 @@ import { endFlag, readFrames } from "../../connect/envelope.ts";
 import { RpcError } from "../../connect/rpc-error.ts";
 import { objectField, textField } from "../../http/fields.ts";
 import { badRequest } from "../../http/http-error.ts";
-import { type JsonObject, parseJsonObject } from "../../http/read-body.ts";
+import { chunksOf, type JsonObject, parseJsonObject } from "../../http/read-body.ts";
 import { callProcess, type ProcessInfo, streamProcess } from "../../runtime/process-calls.ts";
 import type { EnvdCall } from "./context.ts";
 import { endOf, eventOf } from "./process-events.ts";
@@ -98,7 +98,7 @@ async function asInput(written: Promise<object>): Promise<void> {
 /** `StreamInput`: one message that names the process, then messages with data. */
 export async function streamInput(call: EnvdCall): Promise<object> {
   let pid: number | undefined;
-  for await (const { flags, data } of readFrames(call.request, maxMessageBytes)) {
+  for await (const { flags, data } of readFrames(chunksOf(call.request), maxMessageBytes)) {
     if ((flags & endFlag) !== 0) break;
     const message = parseJsonObject(data);
     const start = objectField(message, "start");

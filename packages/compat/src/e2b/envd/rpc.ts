@@ -1,6 +1,7 @@
+import type { IncomingMessage } from "node:http";
 import { endFlag, FrameError, readFrames } from "../../connect/envelope.ts";
 import { RpcError } from "../../connect/rpc-error.ts";
-import { type JsonObject, parseJsonObject, readBody } from "../../http/read-body.ts";
+import { chunksOf, type JsonObject, parseJsonObject, readBody } from "../../http/read-body.ts";
 import { sendJson } from "../../http/reply.ts";
 import { RouterRefusal } from "../../runtime/router-refusal.ts";
 import type { EnvdCall } from "./context.ts";
@@ -56,8 +57,8 @@ export function lost(refusal: RouterRefusal): RpcError {
   return new RpcError("unavailable", refusal.message, { cause: refusal });
 }
 
-async function readOnlyFrame(request: AsyncIterable<Buffer>): Promise<JsonObject> {
-  for await (const { flags, data } of readFrames(request, maxMessageBytes)) {
+async function readOnlyFrame(request: IncomingMessage): Promise<JsonObject> {
+  for await (const { flags, data } of readFrames(chunksOf(request), maxMessageBytes)) {
     if ((flags & endFlag) !== 0) break;
     return parseJsonObject(data);
   }
