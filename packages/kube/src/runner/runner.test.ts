@@ -5,6 +5,7 @@ import { createClient } from "../client/create-client.ts";
 import { KubeError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { ControllerPriority } from "../queue/controller-priority.ts";
+import type { Scheduler } from "../queue/scheduler.ts";
 import type { Resource } from "../resource.ts";
 import { MemoryApiServer, VirtualClock } from "../testing/index.ts";
 import { type Reconcile, Runner, type RunnerOptions } from "./runner.ts";
@@ -316,6 +317,25 @@ describe("Runner.stop()", () => {
       "key-8 at 150",
       "key-9 at 150",
     ]);
+  });
+
+  test("starts no pass while a controller with priority has its first keys, and then goes on (COST-13)", async () => {
+    const schedule: Scheduler["schedule"] = (ms, callback) => rig.clock.schedule(ms, callback);
+    const priority = new ControllerPriority({ holdMs: 300, scheduler: { schedule } as Scheduler });
+    const rig = openRig(
+      ({ clock: time }) =>
+        () =>
+          time.sleep(1),
+      { workers: 8, yieldsTo: priority },
+    );
+    const { clock, runner, passes } = rig;
+    runner.start();
+    priority.reportKeys(7);
+    for (let key = 0; key < 3; key += 1) runner.add(`key-${key}`);
+    await clock.advance(299);
+    expect(passes).toEqual([]);
+    await clock.advance(2);
+    expect(passes).toEqual(["key-0 at 300", "key-1 at 300", "key-2 at 301"]);
   });
 
   test("slow passes of one namespace leave workers for another", async () => {

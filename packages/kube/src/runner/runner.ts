@@ -51,7 +51,7 @@ export interface RunnerOptions {
   readonly workersPerNamespace?: number;
   /** Called with the number of keys that are queued or being reconciled, for a `ControllerPriority`. */
   readonly reportKeys?: (keys: number) => void;
-  /** Uses fewer workers while the controller with priority has keys. */
+  /** Uses fewer workers, or none, while the controller with priority has keys. */
   readonly yieldsTo?: ControllerPriority;
   /** How long a stop waits for running passes before it aborts them, and then for them to end. Default 10 s each. */
   readonly stopWithinMs?: number;
@@ -96,7 +96,7 @@ export class Runner implements AsyncDisposable {
       if (scope.startsWith(prefix)) this.add(scope.slice(prefix.length));
     };
     this.#subscriptions.use(options.fence.onVanished(onVanished));
-    this.#subscriptions.use(options.yieldsTo?.onIdle(() => this.#pump()));
+    this.#subscriptions.use(options.yieldsTo?.onRaised(() => this.#pump()));
   }
 
   add(key: string, options?: AddOptions): void {
