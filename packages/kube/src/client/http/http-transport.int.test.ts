@@ -238,6 +238,21 @@ describe.each(httpClients)("a request with %o", (client) => {
   });
 });
 
+test("few requests keep open the connections that a burst has opened", async () => {
+  const ports: (number | undefined)[] = [];
+  const { api, transport } = await openerOf({ startsFast: false })((request, response) => {
+    ports.push(request.socket.remotePort);
+    json(response, {});
+  });
+  await Promise.all(Array.from({ length: 4 }, () => transport.send(get)));
+  const opened = ports.splice(0);
+  expect(opened).toHaveLength(4);
+  for (let nth = 0; nth < 8; nth += 1) await transport.send(get);
+  expect(opened.filter((port) => !ports.includes(port))).toEqual([]);
+  // undici may open one more than were needed at once.
+  expect(api.connections).toBeLessThanOrEqual(5);
+});
+
 describe.each(httpClients)("credentials with %o", (client) => {
   const open = openerOf(client);
 
