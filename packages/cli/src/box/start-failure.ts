@@ -16,6 +16,8 @@ export interface FailedStart {
 
 /** One line that says why the box cannot start and what to do about it. Returns undefined for an error without advice. */
 export function explainFailedStart(error: unknown, start: FailedStart): CommandError | undefined {
+  // The process in the background has explained it.
+  if (error instanceof CommandError) return undefined;
   const next = adviceFor(error, start);
   return next === undefined ? undefined : new CommandError(`${reasonOf(error)}${next}`, { cause: error });
 }

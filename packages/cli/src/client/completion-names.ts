@@ -53,7 +53,7 @@ const sources: Readonly<Record<NameKind, Source>> = {
     const { builtInImages, openNodeImages } = await import("@agent-sandbox/node");
     const store = await openNodeImages({ dataDir: dataDirFrom(connection.dataDir, process.env) });
     const names = (await store.list()).flatMap((image) => image.names);
-    return [...builtInImages, ...names].map((text) => ({ text, description: "image" }));
+    return [...builtInImages, ...names.filter(isPlain)].map((text) => ({ text, description: "image" }));
   },
 };
 
@@ -91,7 +91,7 @@ async function listOf({ transport, namespace }: Connection, resource: ServedReso
   return items.map(({ metadata }) => ({ resource, name: metadata?.name ?? "" })).filter(({ name }) => isPlain(name));
 }
 
-/** A server's names become words of a shell's command line. */
-function isPlain(name: string): boolean {
-  return /^[a-z0-9][a-z0-9.-]*$/.test(name);
+/** A server's names become words of a shell's command line, so they contain nothing that a shell reads. */
+export function isPlain(name: string): boolean {
+  return /^[A-Za-z0-9][\w.:/@-]*$/.test(name);
 }

@@ -5,11 +5,11 @@ import { CommandError } from "../command-error.ts";
 const scripts = {
   // bash splits words at ":" and "=", so a candidate replaces only what follows them. Without candidates it completes files.
   bash: `_agent_sandbox() {
-  local IFS=$'\\n' word
+  local line
   COMPREPLY=()
-  for word in $("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); do
-    COMPREPLY+=("\${word%%$'\\t'*}")
-  done
+  while IFS= read -r line; do
+    COMPREPLY+=("\${line%%$'\\t'*}")
+  done < <("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
   [[ \${#COMPREPLY[@]} -eq 1 && \${COMPREPLY[0]} == *: ]] && compopt -o nospace 2>/dev/null
   return 0
 }
