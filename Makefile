@@ -172,8 +172,8 @@ test-examples-long: setup-test ## Build the images again; fails if the same pack
 test-sdk-long: setup-test ## 2,000 commands with each SDK while the box is killed 20 times (needs root)
 	@SDK_COMMANDS=2000 SDK_KILLS=20 vitest run --project sdk faults
 
-.PHONY: bench bench-cluster bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli
-bench: bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli ## Run all benchmarks and rewrite bench/RESULTS.md
+.PHONY: bench bench-cluster bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli bench-compat
+bench: bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli bench-compat ## Run all benchmarks and rewrite bench/RESULTS.md
 	@$(NODE) bench/results.ts
 bench-kube: setup-test ## The informer compared with a plain HTTP loop
 	@$(NODE) bench/kube/main.ts
@@ -193,6 +193,8 @@ bench-cluster: setup-test ## Two controllers on the test cluster and on fake nod
 	@$(NODE) bench/cluster/main.ts
 bench-cli: setup-test gvisor ## Commands of the CLI compared with kubectl and with runc and gVisor alone (needs root)
 	@$(NODE) bench/cli/main.ts
+bench-compat: setup-test gvisor ## E2B's client compared with our SDK (needs root)
+	@$(NODE) bench/compat/main.ts
 
 CLUSTER := $(NODE) test/cluster/node/main.ts
 .PHONY: cluster-up cluster-down cluster-status cluster-load

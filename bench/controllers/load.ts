@@ -21,18 +21,21 @@ export interface ReadyClaim {
   readonly ms: number;
 }
 
-/** Simulates the users of the API, and a node on which Pods are Ready as soon as they exist. */
+/** Simulates the users of the API and, unless Pods have an image for a real node, a node on which Pods are Ready as soon as they exist. */
 export class Users implements AsyncDisposable {
   readonly #client: Client;
   readonly #owned = new AsyncDisposableStack();
   readonly #pools: Informer<SandboxWarmPool>;
   readonly #waiting = new Map<string, (claim: SandboxClaim) => void>();
 
-  private constructor(server: Server) {
+  readonly #image: string;
+
+  private constructor(server: Server, image: string | undefined) {
+    this.#image = image ?? "host";
     this.#client = this.#owned.adopt(createClient(connect(server)), (client) => client.close());
     const informers = this.#owned.use(new Informers({ client: this.#client }));
     this.#pools = informers.get(sandboxWarmPools);
-    this.#owned.use(startPodFaker({ client: this.#client, informers }));
+    if (image === undefined) this.#owned.use(startPodFaker({ client: this.#client, informers }));
     const claims = informers.get(sandboxClaims);
     this.#owned.use(
       claims.subscribe(({ deltas }) => {
@@ -41,15 +44,15 @@ export class Users implements AsyncDisposable {
     );
   }
 
-  static async open(server: Server): Promise<Users> {
-    const users = new Users(server);
+  static async open(server: Server, { image }: { readonly image?: string } = {}): Promise<Users> {
+    const users = new Users(server, image);
     await users.#pools.synced;
     return users;
   }
 
   async createPool(name: string, replicas: number): Promise<void> {
     const metadata = { name, namespace };
-    const podTemplate = { spec: { containers: [{ name: "c", image: "host" }] } };
+    const podTemplate = { spec: { containers: [{ name: "c", image: this.#image }] } };
     await this.#client.create(sandboxTemplates, {
       apiVersion,
       kind: "SandboxTemplate",
