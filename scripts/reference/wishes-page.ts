@@ -11,7 +11,7 @@ function section({ wish, commands, output, status = 0 }: Wish): string {
     [
       `### ${wish}`,
       ...(status === 0 ? [] : [`<!-- exit status: ${status} -->`]),
-      `${fenced("sh", commands)}`,
+      fenced("sh", commands),
       ...(output === "" ? [] : [fenced("text", output)]),
       ...(status === 0 ? [] : [`The exit status is ${status}.`]),
     ]

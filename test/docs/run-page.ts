@@ -81,7 +81,9 @@ export async function runWorld(scratch: string, script: string): Promise<string>
   linkRepository(work);
   addPrograms(scratch);
   const path = `${join(scratch, "bin")}:${process.env["PATH"]}:/usr/sbin:/sbin`;
-  const env = { PATH: path, HOME: join(scratch, "home"), LANG: "C.UTF-8", TERM: "dumb" };
+  const { PAGE_SECONDS } = process.env;
+  const limit = PAGE_SECONDS === undefined ? {} : { PAGE_SECONDS };
+  const env = { PATH: path, HOME: join(scratch, "home"), LANG: "C.UTF-8", TERM: "dumb", ...limit };
   const child = spawn(join(import.meta.dirname, "world.sh"), [scratch, script], {
     cwd: work,
     env,

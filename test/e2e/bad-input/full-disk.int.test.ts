@@ -19,7 +19,7 @@ describe.skipIf(reason !== undefined)("a full disk", { timeout: 120_000 }, () =>
     box = await Box.make();
     full = mkdtempSync(join(box.dataDir, "full-"));
     const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k,mode=700", "none", full]);
-    if (mounted.status !== 0) throw new Error(`Cannot mount: ${mounted.stderr}`);
+    if (mounted.status !== 0) throw new Error(`Cannot mount: ${mounted.stderr.toString()}`);
     mkdirSync(join(full, "box"), { mode: 0o700 });
     spawnSync("sh", ["-c", `cat /dev/zero > ${join(full, "filler")}`]);
     const images = mkdtempSync(join(box.dataDir, "archive-"));
