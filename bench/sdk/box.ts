@@ -20,9 +20,10 @@ export class PoolBox implements AsyncDisposable {
     this.#client = createClient(new HttpTransport(box.access), { fieldManager: "bench" });
   }
 
-  static async start(): Promise<PoolBox> {
+  /** The containers of the pool get these variables. */
+  static async start({ environment = {} }: { environment?: Readonly<Record<string, string>> } = {}): Promise<PoolBox> {
     const started = new PoolBox(await NodeBox.start());
-    await started.#createPool();
+    await started.#createPool(Object.entries(environment).map(([name, value]) => ({ name, value })));
     return started;
   }
 
@@ -30,9 +31,15 @@ export class PoolBox implements AsyncDisposable {
     return this.#box.dataDir;
   }
 
-  async #createPool(): Promise<void> {
+  /** A pool of the same template whose sandboxes are started when they are claimed. */
+  async createEmptyPool(name: string): Promise<void> {
+    const spec = { replicas: 0, sandboxTemplateRef: { name: this.pool } };
+    await this.#client.create(sandboxWarmPools, { metadata: { name, namespace }, spec } as SandboxWarmPool);
+  }
+
+  async #createPool(env: readonly object[]): Promise<void> {
     const metadata = { name: this.pool, namespace };
-    const podTemplate = { spec: { containers: [{ name: "main", image: "host" }] } };
+    const podTemplate = { spec: { containers: [{ name: "main", image: "host", env }] } };
     const template = { metadata, spec: { runtime: "Injected", podTemplate } } as unknown as SandboxTemplate;
     await this.#client.create(sandboxTemplates, template);
     const spec = { replicas: members, sandboxTemplateRef: { name: this.pool } };

@@ -28,12 +28,12 @@ export class CompatBox implements AsyncDisposable {
     this.url = url;
   }
 
-  static async start(): Promise<CompatBox> {
+  static async start(...flags: string[]): Promise<CompatBox> {
     buildCommandLine();
     await using starting = new AsyncDisposableStack();
     const box = starting.use(await Box.make());
     const list = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-    for (const run of [() => box.up(), () => box.runWith(list, "apply", "-f", "-")]) {
+    for (const run of [() => box.up(...flags), () => box.runWith(list, "apply", "-f", "-")]) {
       const { code, stderr } = await run();
       if (code !== 0) throw new Error(`Cannot prepare the box: ${stderr}`);
     }

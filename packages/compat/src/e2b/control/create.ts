@@ -35,9 +35,8 @@ export async function create(call: ControlCall, defaults: { readonly timeoutSeco
   const options = readCreateOptions(context, body, defaults);
   const key = requestKeyOf(request.headers["idempotency-key"], account, body);
   await requireConnect(call, "");
-  const earlier = key === undefined ? undefined : await findEarlier(account, key, context.now());
-  const claim = earlier ?? (await createClaim(call, options, key));
-  const sandbox = await prepare(call, claim, options);
+  const claim = key === undefined ? await createClaim(call, options) : await claimOnce(call, options, key);
+  const sandbox = await prepare(call, claim, { ...options, isRepeatable: key !== undefined });
   const machine = { namespace: account.namespace, name: claim.metadata.name ?? "", claim, sandbox };
   sendJson(call.response, 201, sessionJson(context, machine));
 }
@@ -49,10 +48,21 @@ export async function requireConnect({ context, account }: ControlCall, name: st
   throw new HttpError(403, `User "${user.username}" cannot connect to sandboxes in the namespace "${namespace}"`);
 }
 
+/** The claim of this request, or of an earlier attempt of it. Of attempts at the same time, all get the same. */
+async function claimOnce(call: ControlCall, options: CreateOptions, key: RequestKey): Promise<SandboxClaim> {
+  const { account, context } = call;
+  const earlier = await findEarlier(account, key, context.now());
+  if (earlier !== undefined) return earlier;
+  const own = await createClaim(call, options, key);
+  const first = (await findEarlier(account, key, context.now())) ?? own;
+  if (first.metadata.uid !== own.metadata.uid) await remove(call, own);
+  return first;
+}
+
 async function createClaim(
   { context, account }: ControlCall,
   options: CreateOptions,
-  key: RequestKey | undefined,
+  key?: RequestKey,
 ): Promise<SandboxClaim> {
   const { client, namespace } = account;
   const { template, metadata, environment, lifetime } = options;
@@ -92,8 +102,13 @@ async function createClaim(
   });
 }
 
+interface PrepareOptions extends CreateOptions {
+  /** The client can send the request again, and gets the same claim then. */
+  readonly isRepeatable: boolean;
+}
+
 /** Waits until the sandbox can be used. If that fails, the claim is deleted before the answer, because clients create again. */
-async function prepare(call: ControlCall, claim: SandboxClaim, options: CreateOptions): Promise<Sandbox> {
+async function prepare(call: ControlCall, claim: SandboxClaim, options: PrepareOptions): Promise<Sandbox> {
   const { context, account } = call;
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(answerWithinMs)]);
   try {
@@ -115,7 +130,7 @@ async function prepare(call: ControlCall, claim: SandboxClaim, options: CreateOp
     ]);
     return sandbox;
   } catch (error) {
-    await remove(call, claim);
+    if (!(call.signal.aborted && options.isRepeatable)) await remove(call, claim);
     if (signal.aborted) throw new HttpError(503, "The sandbox was not ready in time", { cause: error });
     throw error;
   }
