@@ -15,7 +15,7 @@ export const lookWishes: Topic = {
     },
     {
       wish: "See each change while it happens",
-      commands: "timeout 3 agent-sandbox get sandboxes --watch",
+      commands: "timeout 10 agent-sandbox get sandboxes --watch",
       output: "NAME   READY   REASON              AGE\nwork   True    DependenciesReady   5s",
       status: 124,
     },
