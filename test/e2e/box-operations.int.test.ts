@@ -182,7 +182,7 @@ describe.skipIf(reason !== undefined)("a box in operation", () => {
     const isRole = /^kind: (?:Namespace|ServiceAccount|(?:Cluster)?Role(?:Binding)?)$/m;
     const manifests = readFileSync(`${root}/deploy/manager.yaml`, "utf8").split("---\n");
     const roles = manifests.filter((manifest) => isRole.test(manifest)).join("---\n");
-    expect(await box.runWith(roles, "apply", "-f", "-")).toMatchObject({ code: 0 });
+    expect(await box.runWith(roles, "apply", "-f", "-")).toMatchObject({ code: 0, stderr: "" });
     expect(await box.run("get", own, "-o", "json")).toEqual(before);
     expect(await box.run("run", "--rm", "--timeout", "60s", "--", "echo", "hi")).toMatchObject({
       code: 0,
