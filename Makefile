@@ -144,7 +144,7 @@ test-release: setup-test ## Install a release in a new Debian 12 and run the fir
 	@$(NODE) scripts/test.ts release
 
 # Long variants, not part of `make test`.
-.PHONY: test-unit-long test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-sandboxd-long test-security-long test-state-long test-sdk-long test-examples-long
+.PHONY: test-cluster-long test-unit-long test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-sandboxd-long test-security-long test-state-long test-sdk-long test-examples-long
 test-unit-long: setup-test ## The longest simulation and property tests, with 1,000 runs each
 	@PROPERTY_RUNS=1000 vitest run --project unit fence.simulation line-splitter created-fields quiet-update decide.properties verbs/watch watch-order
 test-apiserver-fuzz: setup-test ## Ten minutes of random requests to the embedded API server
@@ -160,6 +160,8 @@ test-fresh: ## Every command of the README and the examples in a new Debian 12 w
 	@test/fresh/debian.sh $(RUNTIME)
 test-sandboxd-long: setup-test ## sandboxd under the race detector, with a million files (needs root)
 	@cd sandboxd && go test -race ./cmd/... ./internal/... && SANDBOXD=long SANDBOXD_RACE=1 go test ./test/...
+test-cluster-long: setup-test ## The cluster suite with all faults, and 40 claims during each (needs root)
+	@CLUSTER=long vitest run --project cluster
 test-security-long: setup-test ## The security suite with ten minutes of random attacks (needs root)
 	@SECURITY=long vitest run --project security
 test-state-long: setup-test ## 50 connections over 100 sleeps, 50 kills with 20 sandboxes, 100 forks, 2 GiB of memory (needs root)

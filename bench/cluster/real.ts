@@ -44,7 +44,7 @@ export async function measureReal(arm: Arm, folder: string): Promise<Figures> {
   for (const file of arm.manifests) await admin("apply", "--server-side", "--force-conflicts", "-f", file);
   const user = "bench-controller";
   const account = await accountKubeconfig(access, { name: user, file: join(folder, "real.kubeconfig") });
-  undo.defer(account.remove);
+  undo.defer(() => account.remove());
   const authority = readFileSync(`${clusterFolder}/keys/ca.crt`, "utf8");
   const server = { url: apiServerUrl, authority, token: account.token };
   const users = undo.use(

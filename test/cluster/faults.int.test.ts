@@ -1,0 +1,102 @@
+import { afterAll, afterEach, beforeEach, describe, expect, inject, test } from "vitest";
+import { claimsDuring, complete, summary } from "./claims-during.ts";
+import { kubectl } from "./kubectl.ts";
+import { podTemplate, sandbox } from "./manifests.ts";
+import { Namespace } from "./namespace.ts";
+import { runOnNode, signalService } from "./node/node-process.ts";
+import { kubeconfig } from "./node/settings.ts";
+import { systemNamespace, untilInstalled } from "./product.ts";
+
+const cluster = inject("cluster");
+const isOurs = cluster.kubeconfig === kubeconfig;
+const reason = cluster.missing ?? (isOurs ? undefined : "the suite only breaks a cluster that make cluster-up started");
+if (!isOurs) console.warn(`skipped: ${reason}`);
+
+/** CLUSTER=long: all faults, with more claims during each. */
+const isLong = process.env["CLUSTER"] === "long";
+const count = isLong ? 40 : 4;
+const timeout = isLong ? 900_000 : 240_000;
+const killed = isLong ? ["kube-apiserver", "etcd", "kubelet", "containerd"] : ["kube-apiserver", "kubelet"];
+
+describe.skipIf(reason !== undefined)("claims while something fails", { timeout }, () => {
+  let namespace: Namespace;
+  beforeEach(async () => {
+    namespace = await Namespace.create(cluster, "faults");
+  });
+  afterEach(() => namespace?.[Symbol.asyncDispose]());
+  afterAll(() => untilInstalled(cluster));
+
+  const system = (...words: string[]): Promise<string> => kubectl(cluster, ["-n", systemNamespace, ...words]);
+  /** The Pod that holds the manager's lease. */
+  const leader = async (): Promise<string> => {
+    const holder = await system(
+      "get",
+      "lease",
+      "a3317529.agent-sandbox.x-k8s.io",
+      "-o",
+      "jsonpath={.spec.holderIdentity}",
+    );
+    return holder.split("_")[0] ?? "";
+  };
+  const signalPod = async (pod: string, signal: "KILL" | "STOP" | "CONT"): Promise<void> => {
+    const uid = await system("get", "pod", pod, "-o", "jsonpath={.metadata.uid}");
+    // Only the manager itself: the pause process keeps the Pod.
+    const script = `for pid in $(pgrep -f 'main.mjs manager'); do grep -q "pod$1" /proc/$pid/cgroup && kill -$2 $pid; done; true`;
+    await runOnNode("sh", "-c", script, "sh", uid, signal);
+  };
+
+  test("the leading manager is killed again and again", async () => {
+    const kills = async (): Promise<void> => {
+      for (let kill = 0; kill < count / 2; kill++) await signalPod(await leader(), "KILL");
+    };
+    expect(summary(await claimsDuring(namespace, count, kills))).toEqual(complete(count));
+  });
+
+  test.skipIf(!isLong)("the leading manager is stopped, replaced and continued", async () => {
+    const paused = async (): Promise<void> => {
+      const old = await leader();
+      await signalPod(old, "STOP");
+      try {
+        await namespace.until(leader, (pod) => pod !== old && pod !== "");
+      } finally {
+        await signalPod(old, "CONT");
+      }
+    };
+    expect(summary(await claimsDuring(namespace, count, paused))).toEqual(complete(count));
+  });
+
+  test.for(killed)("%s is killed", async (service) => {
+    const aftermath = await claimsDuring(namespace, count, () => signalService(service, "KILL"));
+    expect(summary(aftermath)).toEqual(complete(count));
+  });
+
+  test("the node is drained: Sandboxes start again with their files", async () => {
+    const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+    const mounted = { volumeMounts: [{ name: "data", mountPath: "/data" }] };
+    const volumeClaimTemplates = [{ metadata: { name: "data" }, spec }];
+    await namespace.apply(sandbox("drained", { podTemplate: podTemplate(undefined, mounted), volumeClaimTemplates }));
+    await namespace.wait("sandbox/drained", "condition=Ready");
+    await namespace.exec("drained", "echo kept > /data/file");
+    const before = await namespace.field("pod/drained", "{.metadata.uid}");
+    const node = await namespace.field("pod/drained", "{.spec.nodeName}");
+    const ours = "--pod-selector=agents.x-k8s.io/sandbox-name-hash";
+    try {
+      await kubectl(cluster, [
+        "drain",
+        node,
+        ours,
+        "--force",
+        "--delete-emptydir-data",
+        "--ignore-daemonsets",
+        "--timeout=60s",
+      ]);
+    } finally {
+      await kubectl(cluster, ["uncordon", node]);
+    }
+    const uid = async (): Promise<string> =>
+      (await namespace.try("get", "pod", "drained", "-o", "jsonpath={.metadata.uid}")).stdout;
+    await namespace.until(uid, (seen) => seen !== "" && seen !== before);
+    await namespace.wait("sandbox/drained", "condition=Ready");
+    expect(await namespace.exec("drained", "cat /data/file")).toBe("kept\n");
+  });
+});
