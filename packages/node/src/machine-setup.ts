@@ -10,6 +10,7 @@ import { IsolatedPulls } from "./image/pull-network.ts";
 import { sandboxdImage } from "./image/sandboxd-image.ts";
 import { type Layout, layoutOf, podPaths } from "./layout.ts";
 import type { ApiServerPlace } from "./network/api-access.ts";
+import { shareNamespaceFolder } from "./network/namespace-folder.ts";
 import { openPodNetwork } from "./network/pod-network.ts";
 import { boundingSet } from "./oci/capabilities.ts";
 import type { NodeCapacity } from "./oci/downward.ts";
@@ -119,6 +120,7 @@ export async function openMachine(
   ]);
   const budget = { ...(await budgetOf(layout.dataDir)), ...settings.budget, ...options.budget };
   const { records, trash, snapshots } = openRecords(layout);
+  shareNamespaceFolder();
   const [network, withUsers] = await Promise.all([
     openPodNetwork({ layout, subnet: options.subnet ?? settings.subnet }),
     tryRuntimes ? runtimesWithUsers(runtimes, layout) : [],

@@ -36,6 +36,7 @@ export const mountFlags = {
   bind: 4096,
   recursive: 16_384,
   private: 262_144,
+  shared: 1_048_576,
 } as const;
 
 /** Constants of the kernel, the same on all supported architectures. */
