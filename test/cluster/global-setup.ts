@@ -23,7 +23,9 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   const missing = missingForKubelet();
   if (missing.length > 0) {
     const reason = missing.join("; ");
-    console.warn(`No Kubernetes node runs on this machine: ${reason}. Only the part with fake nodes runs.`);
+    console.warn(
+      `No Kubernetes node runs on this machine: ${reason}. The suite controllers runs the shared files with fake nodes.`,
+    );
     provide({ kubeconfig: "", kubectl: "", image: "", sleeper: "", missing: reason });
     return undefined;
   }
