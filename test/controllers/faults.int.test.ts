@@ -11,7 +11,7 @@ import { type StormServer, StormWorld } from "./storm-world.ts";
 /** STORM=long: fifty leaders that are paused, and ten restarts of the API server. */
 const isLong = process.env["STORM"] === "long";
 const [pauses, restarts] = isLong ? [50, 10] : [2, 2];
-const timeout = isLong ? 3_600_000 : 240_000;
+const timeout = isLong ? 3_600_000 : 300_000;
 const people = 8;
 const flags = ["--enable-webhook=false"];
 const seed = Number(process.env["STORM_SEED"] ?? 1);

@@ -14,7 +14,7 @@ const isLong = process.env["STORM"] === "long";
 const [claims, kills] = isLong ? [1000, 100] : [120, 15];
 const hostileClaims = isLong ? 1000 : 40;
 const people = 16;
-const timeout = isLong ? 3_600_000 : 180_000;
+const timeout = isLong ? 3_600_000 : 300_000;
 const flags = ["--enable-webhook=false"];
 /** Only one process runs at a time, so it does not wait for a lease. */
 const alone = [...flags, "--leader-elect=false"];
