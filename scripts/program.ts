@@ -27,11 +27,11 @@ export interface Bundle {
  */
 const lazyBuiltins: Plugin = {
   name: "lazy-builtins",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^node:/ }, ({ path, importer }) =>
+  setup(hooks) {
+    hooks.onResolve({ filter: /^node:/ }, ({ path, importer }) =>
       importer.includes("/node_modules/commander/") ? { path, namespace: "lazy-builtin" } : undefined,
     );
-    onLoad({ filter: /.*/, namespace: "lazy-builtin" }, ({ path }) => ({
+    hooks.onLoad({ filter: /.*/, namespace: "lazy-builtin" }, ({ path }) => ({
       contents: `const load = () => process.getBuiltinModule(${JSON.stringify(path)});
         export default ${path === "node:process" ? "process" : "new Proxy({}, { get: (_, name) => load()[name] })"};
         export const EventEmitter = ${path === "node:events" ? "load()" : "undefined"};

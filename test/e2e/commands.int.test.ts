@@ -128,14 +128,13 @@ describe.skipIf(reason !== undefined)("commands for templates, pools, ports and 
     link: string,
     headers: Record<string, string> = {},
   ): Promise<{ status: number; text: string; cookie: string }> =>
-    new Promise((resolve, reject) => {
+    new Promise((visited, reject) => {
       const { host, port, pathname, search } = new URL(link);
       const options = { port, path: pathname + search, headers: { host, ...navigation, ...headers } };
       get("http://127.0.0.1", options, (response) => {
         const [cookie = ""] = response.headers["set-cookie"] ?? [];
-        const done = (text: string): void =>
-          resolve({ status: response.statusCode ?? 0, text, cookie: cookie.split(";")[0] ?? "" });
-        text(response).then(done, reject);
+        const { statusCode: status = 0 } = response;
+        visited(text(response).then((body) => ({ status, text: body, cookie: cookie.split(";")[0] ?? "" })));
       }).on("error", reject);
     });
 

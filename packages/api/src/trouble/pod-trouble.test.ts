@@ -6,7 +6,7 @@ const waiting = (reason: string, message?: string, over: Partial<ContainerStatus
   ({ name: "main", image: "x", ready: false, state: { waiting: { reason, message } }, ...over }) as ContainerStatus;
 const ended = (exitCode: number, reason = "Error") => ({ terminated: { exitCode, reason } });
 const pod = (status: PodStatus, spec: object = {}): Pick<Pod, "spec" | "status"> =>
-  ({ status, spec: { containers: [], ...spec } }) as Pick<Pod, "spec" | "status">;
+  ({ status, spec: { containers: [], ...spec } });
 const container = (...containerStatuses: ContainerStatus[]) => pod({ phase: "Pending", containerStatuses });
 const sentence = (of: Pick<Pod, "spec" | "status">): string | undefined => {
   const trouble = podTroubleOf(of);
@@ -132,7 +132,7 @@ test.for<[string, Pick<Pod, "spec" | "status">, string | undefined]>([
     }),
     undefined,
   ],
-  ["nothing of a Pod without status", {} as Pick<Pod, "spec" | "status">, undefined],
+  ["nothing of a Pod without status", {}, undefined],
 ])("says %s (STATUS-16)", ([, given, expected]) => {
   expect(sentence(given)).toBe(expected);
 });

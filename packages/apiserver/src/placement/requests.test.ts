@@ -73,6 +73,7 @@ describe("a Pod whose requests do not fit", () => {
     await api.create(pods, pod("p", { cpu: "1" }));
     await api.merge(`${pods}/job/status`, { status: { phase: "Succeeded" } });
     await bound(api, "p");
+    expect(nodeOf(await api.get(`${pods}/p`))).toBe("box");
   });
 
   test("is bound when the node has more", async () => {
@@ -81,6 +82,7 @@ describe("a Pod whose requests do not fit", () => {
     const status = { allocatable: { cpu: "4", memory: "4Gi", pods: "8" } };
     await api.merge("/api/v1/nodes/box/status", { status });
     await bound(api, "p");
+    expect(nodeOf(await api.get(`${pods}/p`))).toBe("box");
   });
 
   test("does not keep others out", async () => {

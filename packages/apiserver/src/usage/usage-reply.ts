@@ -10,7 +10,7 @@ import { fromNode, notOffered } from "../streams/node-error.ts";
 import { parseSelection } from "../verbs/selection.ts";
 
 /** Answers get and list for measured kinds. Selectors apply to the measured object's labels and name, as in metrics-server. */
-export async function usageReply(call: NegotiatedContext, target: Target, { of, describe }: Measured): Promise<Reply> {
+export async function usageReply(call: NegotiatedContext, target: Target, measured: Measured): Promise<Reply> {
   const { context, request, query } = call;
   const { definition, namespace, name, subresource } = target;
   if (subresource !== undefined) throw notFound(subjectOf(target, name ?? ""));
@@ -18,19 +18,19 @@ export async function usageReply(call: NegotiatedContext, target: Target, { of, 
   const { store, nodeName } = context;
   // Other Node objects describe other machines.
   const isMeasured = (stored: Stored | undefined): stored is Stored =>
-    stored !== undefined && (of !== "nodes" || stored.key === nodeName);
+    stored !== undefined && (measured.of !== "nodes" || stored.key === nodeName);
   if (name !== undefined) {
-    const stored = store.get(of, storeKey(namespace, name));
-    const found = isMeasured(stored) ? describe(stored.object, await figures(call)) : undefined;
+    const stored = store.get(measured.of, storeKey(namespace, name));
+    const found = isMeasured(stored) ? measured.describe(stored.object, await figures(call)) : undefined;
     if (found === undefined) throw notFound(subjectOf(target, storeKey(namespace, name)));
     return shownReply(200, found, { ...call, target });
   }
   const selection = parseSelection(query, definition);
   const prefix = namespace === undefined ? "" : `${namespace}/`;
-  const measured = await figures(call);
+  const taken = await figures(call);
   const items: ApiObject[] = [];
-  for (const stored of store.list(of, prefix)) {
-    const item = isMeasured(stored) && selection.matches(stored) ? describe(stored.object, measured) : undefined;
+  for (const stored of store.list(measured.of, prefix)) {
+    const item = isMeasured(stored) && selection.matches(stored) ? measured.describe(stored.object, taken) : undefined;
     if (item !== undefined) items.push(item);
   }
   return listReply(call, target, { items, metadata: {} });

@@ -4,8 +4,7 @@ import { whyEnded } from "./session-end.ts";
 
 const sandbox = (more: object = {}, metadata: object = {}): Sandbox =>
   ({ metadata: { name: "web", generation: 1, ...metadata }, spec: { podTemplate: { spec: {} } }, ...more }) as Sandbox;
-const pod = (status: object = {}, metadata: object = {}): Pod =>
-  ({ metadata: { uid: "p1", ...metadata }, status }) as Pod;
+const pod = (status: object = {}, metadata: object = {}): Pod => ({ metadata: { uid: "p1", ...metadata }, status });
 const containers = (one: object): object => ({ containerStatuses: [{ name: "main", restartCount: 0, ...one }] });
 const before = { uid: "p1", restarts: 0 };
 const conditions = (type: string, reason: string): object => ({

@@ -103,7 +103,7 @@ export function whyEnded({ sandbox, pod, before }: AfterSession, name: string, d
   if (pod === undefined || pod.metadata?.deletionTimestamp !== undefined || isOther(pod, before))
     return `The sandbox was restarted${during}: its Pod was replaced.`;
   const container = pod.status?.containerStatuses?.find(
-    ({ state, restartCount = 0 }) =>
+    ({ state, restartCount }) =>
       state?.terminated !== undefined || (before !== undefined && restartCount > before.restarts),
   );
   if (container === undefined) return undefined;
@@ -118,4 +118,4 @@ const isOther = (pod: Pod, before: PodMark | undefined): boolean =>
 
 /** The restarts of the container that was restarted most. */
 const restartsOf = (pod: Pod): number =>
-  Math.max(0, ...(pod.status?.containerStatuses ?? []).map(({ restartCount = 0 }) => restartCount));
+  Math.max(0, ...(pod.status?.containerStatuses ?? []).map(({ restartCount }) => restartCount));

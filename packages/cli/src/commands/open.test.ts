@@ -59,7 +59,7 @@ test("the router's Pod is the first that is ready", () => {
     ...(ready !== undefined && { conditions: { ready } }),
   });
   const slice = (...endpoints: object[]): object => ({ ports: [{ port: 8080 }], endpoints });
-  const found = (...items: object[]): unknown => routerPodIn({ items } as Parameters<typeof routerPodIn>[0]);
+  const found = (...items: object[]): unknown => routerPodIn({ items });
   expect(found(slice(), slice(endpoint("a", false), endpoint("b", true)))).toEqual({ pod: "b", port: 8080 });
   expect(found(slice(endpoint("a")))).toEqual({ pod: "a", port: 8080 });
   expect(found({ ports: null, endpoints: null }, slice({ targetRef: { kind: "Node", name: "n" } }))).toBe(undefined);

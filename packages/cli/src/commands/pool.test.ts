@@ -8,23 +8,21 @@ const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
 const creationTimestamp = "2026-01-01T00:00:00Z";
 const now = Date.parse("2026-01-01T00:01:00Z");
 
-const pool = (name: string, template: string, more: { replicas?: number; status?: object } = {}): SandboxWarmPool =>
-  ({
-    apiVersion,
-    kind: "SandboxWarmPool",
-    metadata: { name, namespace: "default", creationTimestamp },
-    spec: { sandboxTemplateRef: { name: template }, ...(more.replicas !== undefined && { replicas: more.replicas }) },
-    ...(more.status && { status: more.status }),
-  }) as SandboxWarmPool;
+const pool = (name: string, template: string, more: { replicas?: number; status?: object } = {}): SandboxWarmPool => ({
+  apiVersion,
+  kind: "SandboxWarmPool",
+  metadata: { name, namespace: "default", creationTimestamp },
+  spec: { sandboxTemplateRef: { name: template }, ...(more.replicas !== undefined && { replicas: more.replicas }) },
+  ...(more.status && { status: more.status }),
+});
 
-const claim = (more: { pool?: string; namespace?: string; status?: object } = {}): SandboxClaim =>
-  ({
-    apiVersion,
-    kind: "SandboxClaim",
-    metadata: { name: "mine", namespace: more.namespace ?? "default" },
-    spec: { warmPoolRef: { name: more.pool ?? "python" } },
-    ...(more.status && { status: more.status }),
-  }) as SandboxClaim;
+const claim = (more: { pool?: string; namespace?: string; status?: object } = {}): SandboxClaim => ({
+  apiVersion,
+  kind: "SandboxClaim",
+  metadata: { name: "mine", namespace: more.namespace ?? "default" },
+  spec: { warmPoolRef: { name: more.pool ?? "python" } },
+  ...(more.status && { status: more.status }),
+});
 
 const notReady = (reason: string, message: string): object => ({
   conditions: [{ type: "Ready", status: "False", reason, message }],

@@ -28,15 +28,15 @@ export function templateTable(
   { now, namespaces }: { readonly now: number; readonly namespaces: boolean },
 ): string {
   const rows = templates.map(({ metadata, spec }) => {
-    const { containers = [], runtimeClassName } = spec.podTemplate?.spec ?? {};
+    const pod = spec.podTemplate?.spec;
     const users = pools.filter(
       (pool) => pool.metadata.namespace === metadata.namespace && pool.spec.sandboxTemplateRef.name === metadata.name,
     );
     return {
       cells: [
         metadata.name,
-        containers.map(({ image }) => image).join(","),
-        runtimeClassName ?? "<default>",
+        (pod?.containers ?? []).map(({ image }) => image).join(","),
+        pod?.runtimeClassName ?? "<default>",
         spec.suspendPolicy?.depth ?? "<default>",
         users.map((pool) => pool.metadata.name).join(","),
         metadata.creationTimestamp && formatAge(now - Date.parse(metadata.creationTimestamp)),

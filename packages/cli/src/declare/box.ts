@@ -4,6 +4,22 @@ import { appended, withFolder, withServer } from "./options.ts";
 
 /** Commands that start and stop the box. */
 export function declareBox(program: Command): void {
+  declareUp(program);
+
+  withFolder(program.command("down"))
+    .description("Stop the box. Sandboxes keep running; the next `up` manages them again")
+    .option("--purge", "also stop every sandbox and delete the data folder; on a terminal it asks first")
+    .option("-y, --yes", "with --purge: do not ask")
+    .action(async (_options, command) => (await import("../commands/down.ts")).down(command.optsWithGlobals()));
+
+  withServer(program.command("status"))
+    .description("Show whether the box is running, its addresses and its sandboxes")
+    .action(async (_options, command) => (await import("../commands/status.ts")).status(command.optsWithGlobals()));
+
+  declareService(program);
+}
+
+function declareUp(program: Command): void {
   withFolder(program.command("up"))
     .description("Start the box: API server, controllers, node and router in one process")
     .option("--foreground", "run in the foreground and log to the terminal")
@@ -57,18 +73,6 @@ export function declareBox(program: Command): void {
       "\nTo set these options permanently, write them to config.json in the data folder: see docs/operations.md.",
     )
     .action(async (_options, command) => (await import("../commands/up.ts")).up(command.optsWithGlobals()));
-
-  withFolder(program.command("down"))
-    .description("Stop the box. Sandboxes keep running; the next `up` manages them again")
-    .option("--purge", "also stop every sandbox and delete the data folder; on a terminal it asks first")
-    .option("-y, --yes", "with --purge: do not ask")
-    .action(async (_options, command) => (await import("../commands/down.ts")).down(command.optsWithGlobals()));
-
-  withServer(program.command("status"))
-    .description("Show whether the box is running, its addresses and its sandboxes")
-    .action(async (_options, command) => (await import("../commands/status.ts")).status(command.optsWithGlobals()));
-
-  declareService(program);
 }
 
 function declareService(program: Command): void {

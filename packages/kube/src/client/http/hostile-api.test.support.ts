@@ -98,7 +98,7 @@ export const httpClients: readonly HttpTransportOptions[] = [{ startsFast: false
 
 /** `hostileTransport` with one of the clients. */
 export function openerOf(client: HttpTransportOptions): typeof hostileTransport {
-  return (answer, options = {}, over = {}) => hostileTransport(answer, { ...client, ...options }, over);
+  return (answer, options, over) => hostileTransport(answer, { ...client, ...options }, over);
 }
 
 /** The `KubeError` of a call that must fail. */

@@ -1,4 +1,4 @@
-import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders, RequestOptions } from "node:http";
 import type { Socket } from "node:net";
 import type { Dispatcher } from "undici";
 import { type ConnectionPool, keepAliveMs, type PoolSettings } from "./connection-pool.ts";
@@ -45,7 +45,7 @@ export class NodePool implements ConnectionPool {
       ...this.#target,
       method,
       path,
-      headers: { ...lengthOf(body), ...(headers as RequestOptions["headers"] & object) },
+      headers: { ...lengthOf(body), ...(headers as OutgoingHttpHeaders) },
     });
     this.#pending.add(sent);
     const controller = new NodeController(sent);
