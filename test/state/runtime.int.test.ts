@@ -138,6 +138,23 @@ describe.skipIf(cannotRun)("sandboxd in a sandbox whose memory is kept", { timeo
     });
   });
 
+  test("a fork of a Sandbox whose suspensions keep files only has its own identity, and is reached by its name", async () => {
+    const suspendPolicy = { depth: "Filesystem" } as const;
+    await box.run("brief", { runtime: "Injected", podTemplate: podOf(["sleep", "infinity"]), suspendPolicy });
+    const hooks = "/etc/agent-sandbox/hooks";
+    const hook = "#!/bin/sh\\necho $SANDBOX_NAME $SANDBOX_EPOCH >/workspace/forked\\n";
+    await shell("brief", `mkdir -p ${hooks}; printf '${hook}' >${hooks}/after-fork; chmod +x ${hooks}/after-fork`);
+    expect(await run("fork", "brief", "copy")).toMatch(/copy forked from brief \(from memory, epoch 1\)\n$/);
+    const { uid } = (await box.read("copy")).metadata;
+    const identity = { epoch: 1, name: "copy", namespace: "default", uid };
+    expect(JSON.parse(await box.get("copy", 8080, "/v1/epoch"))).toEqual(identity);
+    expect(JSON.parse(await box.get("brief", 8080, "/v1/epoch"))).toMatchObject({ epoch: 0, name: "brief" });
+    expect((await call("copy", "/v1/epoch", { owner: "brief" })).status).toBe(401);
+    expect((await call("brief", "/v1/epoch", { owner: "copy" })).status).toBe(401);
+    expect(await shell("copy", "cat /workspace/forked")).toBe("copy 1");
+    expect(await shell("copy", "cat /run/agent-sandbox/environment")).toContain(`SANDBOX_UID=${uid}\n`);
+  });
+
   test("a rollback brings the memory of the snapshot back, any number of times", async () => {
     expect(await run("snapshot", "create", "worker", "early")).toMatch(
       /early created \(depth Memory, [\d.]+MiB, paused/,

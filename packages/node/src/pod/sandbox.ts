@@ -5,6 +5,7 @@ import type { Pod } from "@agent-sandbox/api";
 import { messageOf } from "../errors.ts";
 import { endAbandonedExecs } from "../exec/abandoned.ts";
 import { parseContainerId, podPaths } from "../layout.ts";
+import { runsSandboxd } from "../state/sandboxd-lifecycle.ts";
 import { killCgroup, removeCgroup } from "../system/cgroups.ts";
 import { mountsUnder, unmount } from "../system/mounts.ts";
 import { endProcess, endsSoon } from "../system/processes.ts";
@@ -72,7 +73,8 @@ async function newRecord(effects: Effects, pod: Pod): Promise<PodRecord> {
     ...(hasUserNamespace(pod, runtime, rules) && { ids: users.take(pod, runtime) }),
     startTime: now(),
     keptFor,
-    ...(keptFor !== "" && isToBeSaved(pod) && { identity: true }),
+    // Any Sandbox can be the source of a fork, in which sandboxd reads who it is.
+    ...(keptFor !== "" && (isToBeSaved(pod) || runsSandboxd(pod)) && { identity: true }),
     ...(image !== undefined && { restore: { step: "wanted", image } }),
     ...(first !== undefined && { defaultContainer: first }),
     prepared: false,

@@ -9,6 +9,7 @@ import { namesIn } from "../system/folders.ts";
 import { readCpuFeatures } from "./cpu-features.ts";
 import { moveVolumesIn } from "./empty-dirs.ts";
 import { hashContainers } from "./hash-containers.ts";
+import { identityFile, keepsIdentityOfSource } from "./identity.ts";
 import { volumesFolder } from "./image-files.ts";
 import { checkPlace, type ImageMeta, readMeta } from "./image-meta.ts";
 import type { OpenCheckpoint } from "./image-vault.ts";
@@ -105,6 +106,13 @@ async function openMemory(
   const meta = await readMeta(folder, effects.machine.vault.keys);
   if (meta === undefined) throw new StateError("ImageMissing", `SandboxSnapshot "${stored.name}" has lost its memory`);
   await checkImage(effects, pod, record, meta);
+  if (stored.sandbox.uid !== record.keptFor && keepsIdentityOfSource(pod, meta)) {
+    const why = `the Pod of "${stored.sandbox.name}" had no ${identityFile}, from which a fork learns who it is`;
+    throw new StateError(
+      "RestoreFailed",
+      `Cannot fork the snapshot: ${why}. Restart that Sandbox and take another one`,
+    );
+  }
   return { folder, meta };
 }
 

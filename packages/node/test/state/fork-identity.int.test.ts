@@ -1,7 +1,11 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { layoutOf } from "../../src/layout.ts";
+import { snapshotFolder } from "../../src/state/snapshot-store.ts";
 import { cannotRun } from "../../src/testing/runtimes.ts";
 import { openTestBox, soon, type TestBox } from "../../src/testing/test-box.ts";
-import { answerOf, makeSandbox } from "./saved-pods.ts";
+import { answerOf, conditionOf, makeSandbox } from "./saved-pods.ts";
 import { bareSandbox, failureOf, takeSnapshot } from "./snapshots.ts";
 
 /** Answers lifecycle events as sandboxd does. Its hook takes a second. If told to, it cannot stop a process. */
@@ -66,6 +70,23 @@ describe.skipIf(cannotRun)("forks of a Pod with sandboxd and another container",
     expect((await said("fork")).filter((line) => line === "old").length).toBeLessThanOrEqual(2);
     expect(await said("source")).not.toContain("renewed");
     await box.remove("fork");
+  });
+
+  test("a snapshot without the file of the identity makes no fork", async () => {
+    const source = await bareSandbox(box, "older", { spec });
+    await source.start();
+    const snapshot = await takeSnapshot(box, "without", "older");
+    expect(failureOf(snapshot)).toBeUndefined();
+    const { uid = "" } = snapshot.metadata;
+    // As in a snapshot of a Pod that an earlier version of the node has started.
+    const path = join(snapshotFolder(layoutOf(box.dataDir), uid), "meta.json");
+    const meta = JSON.parse(await readFile(path, "utf8")) as object;
+    await writeFile(path, JSON.stringify({ ...meta, identity: false }));
+    const fork = await bareSandbox(box, "nobody", { spec, restoreFrom: { snapshotRef: { name: "without" } } });
+    const pod = await fork.restore(uid);
+    expect(answerOf(pod, "PodRestored")).toBe("RestoreFailed");
+    expect(conditionOf(pod, "PodRestored")?.message).toContain("Restart that Sandbox and take another one");
+    await Promise.all([box.remove("nobody"), box.remove("older")]);
   });
 
   test("processes of a fork stop before its hook runs if the source was suspended", async () => {
