@@ -248,11 +248,18 @@ func TestAForkGetsItsIdentityBeforeItsProcessesContinue(t *testing.T) {
 	wantCode(t, err, connect.CodeUnauthenticated)
 }
 
-// A fork without a valid token must not accept the token of its source.
+// A fork without a valid token must not accept the token of its source, whether it learns that it is a fork or not.
 func TestAForkWithoutAToken(t *testing.T) {
 	t.Parallel()
+	t.Run("with its identity", func(t *testing.T) { forkWithoutToken(t, "SANDBOX_UID=2\nSANDBOX_EPOCH=1\n") })
+	t.Run("without its identity", func(t *testing.T) { forkWithoutToken(t, "") })
+}
+
+func forkWithoutToken(t *testing.T, identity string) {
+	t.Helper()
+	t.Parallel()
 	b := sandboxed(t, boxOptions{})
-	b.install("environment", "SANDBOX_UID=2\nSANDBOX_EPOCH=1\n", 0o644)
+	b.install("environment", identity, 0o644)
 	b.install("token", "short", 0o400)
 	got := b.do(request{method: "POST", url: b.rest + "/v1/lifecycle/after-fork"})
 	got.wantStatus(t, 200)

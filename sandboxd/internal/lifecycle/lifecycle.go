@@ -117,7 +117,7 @@ func (l *Lifecycle) beforeSuspend() (int, []error) {
 
 // afterResume runs the hook if before-suspend came first, also if saving failed, or if the sandbox was restored.
 func (l *Lifecycle) afterResume() (int, []error) {
-	before, after, failures := l.refresh()
+	before, after, failures := l.refresh(false)
 	if l.suspending || before.Epoch != after.Epoch {
 		failures = append(failures, l.runHook(AfterResume)...)
 	}
@@ -145,7 +145,7 @@ func (l *Lifecycle) afterSnapshot() (int, []error) { return l.proceed(false), ni
 
 // afterFork also follows a rollback, in which only the epoch differs.
 func (l *Lifecycle) afterFork() (int, []error) {
-	before, after, failures := l.refresh()
+	before, after, failures := l.refresh(true)
 	if before == after {
 		return l.proceed(false), failures
 	}
@@ -184,15 +184,15 @@ func (l *Lifecycle) proceed(isFork bool) int {
 }
 
 // refresh reads the token and the environment again, which differ in a fork. The token of the source is never valid in
-// a fork, not even if the fork's own cannot be read.
-func (l *Lifecycle) refresh() (before, after environment.Environment, failures []error) {
+// a fork, not even if the fork's own token and identity cannot be read.
+func (l *Lifecycle) refresh(mayBeFork bool) (before, after environment.Environment, failures []error) {
 	before, after, err := l.Environment.Refresh()
 	if err != nil {
 		failures = append(failures, err)
 	}
 	if err := l.Guard.Refresh(); err != nil {
 		failures = append(failures, err)
-		if before.UID != after.UID {
+		if mayBeFork || before.UID != after.UID {
 			l.Guard.Revoke()
 		}
 	}
