@@ -11,6 +11,7 @@ import { extensionsRbac, managerBase, namespaceRbac } from "../../packages/cli/s
 import type { OperatorObject } from "../../packages/cli/src/operator/manifest.ts";
 import { routerObjects, routerRuntimeRbac } from "../../packages/cli/src/operator/router-objects.ts";
 import { defaultSettings } from "../../packages/cli/src/operator/settings.ts";
+import { extensionUserRoles, userRoles } from "../../packages/cli/src/operator/user-roles.ts";
 import { version } from "../version.ts";
 import { alertRules } from "./alerts.ts";
 import { manifestYaml } from "./manifest-yaml.ts";
@@ -91,6 +92,8 @@ function chartFiles(): [string, string][] {
   const [extensions] = rulesOf(extensionsRbac({ namespace }));
   const [router] = rulesOf(routerObjects(defaultSettings));
   const [runtime] = rulesOf(routerRuntimeRbac({ namespace }));
+  const [view, edit] = rulesOf(userRoles());
+  const [extensionsView, extensionsEdit] = rulesOf(extensionUserRoles());
   const define = (name: string, role: { rules: OperatorObject["rules"] } | undefined): string =>
     `{{- define "agent-sandbox.rules.${name}" -}}\n${manifestYaml([{ rules: role?.rules }], generated)}{{- end -}}\n`;
   const rules = [
@@ -99,6 +102,10 @@ function chartFiles(): [string, string][] {
     define("extensions", extensions),
     define("router", router),
     define("routerRuntime", runtime),
+    define("view", view),
+    define("edit", edit),
+    define("extensionsView", extensionsView),
+    define("extensionsEdit", extensionsEdit),
   ];
   const chart = {
     apiVersion: "v2",

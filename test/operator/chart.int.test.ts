@@ -5,6 +5,7 @@ import { parseAllDocuments } from "yaml";
 import { installation } from "../../packages/cli/src/operator/installation.ts";
 import { forServer } from "../../packages/cli/src/operator/manifest.ts";
 import { defaultSettings } from "../../packages/cli/src/operator/settings.ts";
+import { extensionUserRoles, userRoles } from "../../packages/cli/src/operator/user-roles.ts";
 import { parseFlags } from "../../packages/controllers/src/manager/parse-flags.ts";
 import { alertRules } from "../../scripts/operator/alerts.ts";
 import { version } from "../../scripts/version.ts";
@@ -100,6 +101,23 @@ describe("the rendered chart", () => {
     }
   });
 
+  test("adds its kinds to the default roles of users, unless it must not", async () => {
+    const rendered = await render("--set", "controller.extensions=true");
+    for (const { metadata } of [...userRoles(), ...extensionUserRoles()]) {
+      const labels = Object.entries(metadata.labels).filter(([key]) => key.startsWith("rbac.authorization.k8s.io/"));
+      expect(labels).toHaveLength(1);
+      const role = find(rendered, `ClusterRole/${metadata.name}`);
+      expect(role).toMatchObject({ metadata: { labels: Object.fromEntries(labels) } });
+    }
+    const aggregated = (objects: readonly Rendered[]): string[] =>
+      objects
+        .map(named)
+        .filter((name) => /-(view|edit)$/.test(name))
+        .sort();
+    expect(aggregated(await render())).toEqual(["ClusterRole/agent-sandbox-edit", "ClusterRole/agent-sandbox-view"]);
+    expect(aggregated(await render("--set", "rbac.aggregateToDefaultRoles=false"))).toEqual([]);
+  });
+
   test("selects Pods as the chart of the reference does, and never those of the router", async () => {
     const rendered = await render();
     const { matchLabels } = deploymentIn(rendered).spec.selector;
@@ -175,6 +193,7 @@ describe("the rendered chart", () => {
     ["namespace.name=UPPER", "name"],
     ["replicaCount=0", "replicaCount"],
     ["router.service.type=ExternalName", "type"],
+    ["rbac.aggregateToDefaultRoles=perhaps", "aggregateToDefaultRoles"],
   ])("refuses %s", async (value, field) => {
     const { code, stderr } = await helm.try("template", "release", chart, "--set", value);
     expect(code).not.toBe(0);

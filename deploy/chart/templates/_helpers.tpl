@@ -96,3 +96,15 @@ subjects:
   name: {{ .account }}
   namespace: {{ .root.Values.namespace.name }}
 {{- end -}}
+
+{{- /* A role that Kubernetes adds to the default role `to`. */ -}}
+{{- define "agent-sandbox.userRole" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {{ .name }}
+  labels:
+    rbac.authorization.k8s.io/aggregate-to-{{ .to }}: "true"
+    {{- include "agent-sandbox.labels" . | nindent 4 }}
+{{ include (printf "agent-sandbox.rules.%s" .rules) .root }}
+{{- end -}}

@@ -4,6 +4,7 @@ import { extensionsRbac, managerBase, managerDeployment, namespaceObject } from 
 import type { OperatorObject } from "./manifest.ts";
 import { routerObjects, routerRuntimeRbac } from "./router-objects.ts";
 import type { OperatorSettings } from "./settings.ts";
+import { extensionUserRoles, userRoles } from "./user-roles.ts";
 
 /** Our CRDs: without the kinds of others, which only the box serves. */
 export const ownCrds: readonly CustomResourceDefinition[] = crds.filter(({ spec }) =>
@@ -32,18 +33,23 @@ export function extensionCrds({ namespace }: OperatorSettings): OperatorObject[]
 
 /** The objects of `deploy/manifest.yaml` without the CRDs. */
 export function coreObjects(settings: OperatorSettings): OperatorObject[] {
-  return [namespaceObject(settings), ...managerBase(settings), managerDeployment({ ...settings, extensions: false })];
+  return [
+    namespaceObject(settings),
+    ...managerBase(settings),
+    ...userRoles(),
+    managerDeployment({ ...settings, extensions: false }),
+  ];
 }
 
 /** The objects of `deploy/extensions.yaml` without the CRDs. The Deployment replaces that of the core. */
 export function extensionObjects(settings: OperatorSettings): OperatorObject[] {
-  return [...extensionsRbac(settings), managerDeployment({ ...settings, extensions: true })];
+  return [...extensionsRbac(settings), ...extensionUserRoles(), managerDeployment({ ...settings, extensions: true })];
 }
 
 /** The manager with everything it needs, each object once, without the CRDs. */
 export function managerObjects(settings: OperatorSettings): OperatorObject[] {
-  const rbac = settings.extensions ? extensionsRbac(settings) : [];
-  return [namespaceObject(settings), ...managerBase(settings), ...rbac, managerDeployment(settings)];
+  const rbac = settings.extensions ? [...extensionsRbac(settings), ...extensionUserRoles()] : [];
+  return [namespaceObject(settings), ...managerBase(settings), ...userRoles(), ...rbac, managerDeployment(settings)];
 }
 
 export interface Parts {
