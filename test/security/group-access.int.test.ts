@@ -79,6 +79,17 @@ describe.skipIf(reason !== undefined)("the members of the box's group", () => {
     expect(await ask("/agent-sandbox/backup")).toBe(403);
   });
 
+  test("cannot stop the box, and learn who can", async () => {
+    expect(await run(member, "down")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /^error: Cannot stop the box: its process \d+ belongs to another user; run the command with sudo\n$/,
+      ),
+    });
+    expect(await run(member, "status")).toMatchObject({ code: 0 });
+  });
+
   test("lose their access when the setting is removed, also with a copy of the kubeconfig", async () => {
     const copy = join(box.dataDir, "..", `${box.dataDir.split("/").at(-1)}.copy`);
     writeFileSync(copy, kubeconfig(), { mode: 0o644 });

@@ -49,11 +49,22 @@ function endOfLog(path: string, from: number, status: number | string | null): s
 
 /** Sends SIGTERM, waits, and then sends SIGKILL. Killing the box is safe: acknowledged writes are already on disk. */
 export async function stopBox(paths: BoxPaths, box: RunningBox, patienceMs: number): Promise<void> {
-  process.kill(box.pid, "SIGTERM");
+  signalBox(box, "SIGTERM");
   if (await goneWithin(paths, patienceMs)) return;
-  process.kill(box.pid, "SIGKILL");
+  signalBox(box, "SIGKILL");
   if (!(await goneWithin(paths, 5_000)))
     throw new CommandError(`Cannot stop the box: process ${box.pid} does not exit`);
+}
+
+/** The members of the box's group see its record, but only root may end its process. */
+function signalBox({ pid }: RunningBox, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
+    const why = `its process ${pid} belongs to another user; run the command with sudo`;
+    throw new CommandError(`Cannot stop the box: ${why}`, { cause: error });
+  }
 }
 
 /** Returns the box that uses this folder. Waits for the exit of a box that was just killed. */
