@@ -15,8 +15,8 @@ export interface KubernetesOptions {
   /** Default: `memory`. */
   readonly etcd?: EtcdStorage;
   /**
-   * Users besides the admin. They have no permissions until RBAC grants them. No controller aggregates the roles `view`, `edit` and
-   * `admin`, so bind other roles.
+   * Users besides the admin. They have no permissions until RBAC grants them. The roles `view`, `edit` and `admin` are empty unless
+   * `controllers` contains `clusterrole-aggregation-controller`.
    */
   readonly users?: readonly UserRequest[];
   readonly inFlight?: InFlightLimits;
