@@ -143,6 +143,8 @@ class Dispatcher {
   }
 
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    // Node no longer listens for errors of this socket, and one that nobody handles ends the process.
+    socket.on("error", () => socket.destroy());
     try {
       const named = parseSandboxHost(request.headers.host, this.#options.domains) ?? namedByHeaders(request);
       if (named === undefined) throw notFound("Nothing to upgrade to");
