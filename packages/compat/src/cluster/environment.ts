@@ -10,7 +10,7 @@ const key = "environment.json";
 
 /** Secrets may have a mebibyte. */
 const maxBytes = 512 * 1024;
-const maxKept = 2048;
+const maxKeptBytes = 32 * 1024 * 1024;
 
 export function environmentProblem(environment: Environment): string | undefined {
   const wrong = Object.keys(environment).find((name) => name === "" || /[=\0]/.test(name));
@@ -28,6 +28,7 @@ export function environmentProblem(environment: Environment): string | undefined
 export class Environments {
   readonly #client: Client;
   readonly #known = new Map<string, Environment>();
+  #knownBytes = 0;
 
   /** The client needs `get` and `create` on Secrets. */
   constructor(client: Client) {
@@ -56,9 +57,18 @@ export class Environments {
     const isOwn = secret.type === secretType && secret.metadata?.ownerReferences?.some((owner) => owner.uid === uid);
     const text = isOwn === true ? Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8") : "{}";
     const environment = JSON.parse(text) as Environment;
-    if (this.#known.size >= maxKept) this.#known.clear();
-    this.#known.set(uid, environment);
+    this.#keep(uid, environment, text.length);
     return environment;
+  }
+
+  #keep(uid: string, environment: Environment, bytes: number): void {
+    if (this.#knownBytes + bytes > maxKeptBytes) {
+      this.#known.clear();
+      this.#knownBytes = 0;
+    }
+    this.#known.set(uid, environment);
+    // An empty one has a size too.
+    this.#knownBytes += bytes + 1024;
   }
 }
 

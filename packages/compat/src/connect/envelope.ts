@@ -1,3 +1,5 @@
+import { ByteQueue } from "../http/byte-queue.ts";
+
 /** The frames of a Connect stream: one byte of flags, four bytes of length, then the message. */
 const prefixBytes = 5;
 export const endFlag = 2;
@@ -24,17 +26,17 @@ export function encodeFrame(message: unknown, flags = 0): Buffer {
 
 /** Rejects with a `FrameError` if a frame is compressed, longer than `maxBytes` or incomplete. */
 export async function* readFrames(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Frame> {
-  let rest: Buffer = Buffer.alloc(0);
+  using rest = new ByteQueue();
   for await (const chunk of body) {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    rest.push(chunk);
     while (rest.length >= prefixBytes) {
-      const flags = rest.readUInt8(0);
-      const length = rest.readUInt32BE(1);
+      const prefix = rest.peek(prefixBytes);
+      const flags = prefix.readUInt8(0);
+      const length = prefix.readUInt32BE(1);
       if ((flags & compressedFlag) !== 0) throw new FrameError("Compressed messages are not supported");
       if (length > maxBytes) throw new FrameError(`A message has ${length} bytes; the limit is ${maxBytes}`);
       if (rest.length < prefixBytes + length) break;
-      yield { flags, data: rest.subarray(prefixBytes, prefixBytes + length) };
-      rest = rest.subarray(prefixBytes + length);
+      yield { flags, data: rest.take(prefixBytes + length).subarray(prefixBytes) };
     }
   }
   if (rest.length > 0) throw new FrameError("The last message is incomplete");

@@ -1,16 +1,27 @@
 import type { IncomingMessage } from "node:http";
+import { ByteQueue } from "./byte-queue.ts";
 import { badRequest, HttpError } from "./http-error.ts";
 
-/** Reads a whole body of limited size. */
+/** A body that is read as a whole is small: whoever needs longer keeps memory for nothing. */
+const bodyMs = 60_000;
+
+/** Reads a whole body of limited size. The connection of a sender that is too slow is closed. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  using received = new ByteQueue();
+  using _limit = limitTime(request);
   for await (const chunk of chunksOf(request)) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw new HttpError(413, `The request body has more than ${maxBytes} bytes`);
-    chunks.push(chunk);
+    if (received.length + chunk.length > maxBytes) {
+      throw new HttpError(413, `The request body has more than ${maxBytes} bytes`);
+    }
+    received.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return received.take();
+}
+
+/** Closes the connection unless the returned object is disposed in time. */
+export function limitTime(request: IncomingMessage): Disposable {
+  const timer = setTimeout(() => request.destroy(new HttpError(408, "The body did not arrive in time")), bodyMs);
+  return { [Symbol.dispose]: () => clearTimeout(timer.unref()) };
 }
 
 /** Leaving the loop early does not destroy the connection, over which the answer is to be sent. */

@@ -15,7 +15,10 @@ export interface OwnerNames {
 }
 
 const maxFileBytes = 1024 * 1024;
-const maxKept = 2048;
+const maxKept = 256;
+/** A sandbox writes these files itself, and what is read of them is kept. */
+const maxEntries = 1000;
+const maxFieldLength = 256;
 
 /** The users in the images of sandboxes, from `/etc/passwd`. */
 export class Users {
@@ -57,7 +60,7 @@ export class Users {
     try {
       const path = `/v1/files${file}`;
       const answer = await sendRest(this.#runtime, target, { method: "GET", path, ...(signal && { signal }) });
-      return parsePasswd((await readBody(answer, maxFileBytes)).toString("utf8"));
+      return parsePasswd((await readBody(answer, maxFileBytes)).toString("utf8")).slice(0, maxEntries);
     } catch (error) {
       // An image without users, or a daemon whose root is not `/`.
       if (error instanceof RuntimeError) return [];
@@ -66,10 +69,18 @@ export class Users {
   }
 }
 
-/** Lines of `/etc/passwd` or `/etc/group`: name, password, number, and in the first of them the home as sixth field. */
+/**
+ * Lines of `/etc/passwd` or `/etc/group`: name, password, number, and in the first of them the home as sixth field. A home that is not
+ * an absolute path would be looked for in the working directory of this process.
+ */
 export function parsePasswd(text: string): UserEntry[] {
   return text.split("\n").flatMap((line) => {
     const [name = "", , uid = "", , , home = ""] = line.split(":");
-    return name !== "" && /^\d+$/.test(uid) ? [{ name, uid: Number(uid), home: home === "" ? "/" : home }] : [];
+    const isEntry = name !== "" && name.length <= maxFieldLength && /^\d{1,10}$/.test(uid);
+    const isHome = home.startsWith("/") && home.length <= maxFieldLength;
+    // Copied, because a part of a text keeps the whole text.
+    return isEntry ? [{ name: copyOf(name), uid: Number(uid), home: isHome ? copyOf(home) : "/" }] : [];
   });
 }
+
+const copyOf = (text: string): string => Buffer.from(text).toString("utf8");

@@ -16,7 +16,10 @@ export class CodeLines implements Disposable {
     response.writeHead(200, { "content-type": "application/json" });
     // The limits of clients for a run begin with the headers.
     response.flushHeaders();
-    this.#timer = setInterval(() => this.#write({ type: "keepalive" }), keepAliveMs);
+    this.#timer = setInterval(() => {
+      // A client that does not read gets no more of them.
+      if (!response.writableNeedDrain) this.#write({ type: "keepalive" });
+    }, keepAliveMs);
   }
 
   async send(line: object, signal: AbortSignal): Promise<void> {

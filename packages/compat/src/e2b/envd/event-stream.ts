@@ -17,7 +17,10 @@ export class EventStream implements Disposable {
     this.#keepAlive = keepAlive;
     response.writeHead(200, { "content-type": "application/connect+json" });
     response.flushHeaders();
-    this.#timer = setInterval(() => this.#write(encodeFrame(this.#keepAlive)), everyMs);
+    this.#timer = setInterval(() => {
+      // A client that does not read gets no more of them.
+      if (!response.writableNeedDrain) this.#write(encodeFrame(this.#keepAlive));
+    }, everyMs);
   }
 
   /** Waits if the client reads more slowly than messages are sent. */

@@ -40,6 +40,7 @@ export const stat: UnaryMethod = async (call, message) => {
 const maxDepth = 255;
 /** A listing is one message. */
 const maxEntries = 100_000;
+const maxListBytes = 64 * 1024 * 1024;
 
 export const listDir: UnaryMethod = async (call, message) => {
   const { files, pathOf } = await open(call, message);
@@ -50,11 +51,14 @@ export const listDir: UnaryMethod = async (call, message) => {
   if (top.type !== "directory") throw new RpcError("invalid_argument", `path is not a directory: ${path}`);
   const names = await call.context.users.names(call.target, call.signal);
   const entries: object[] = [];
+  let bytes = 0;
   for await (const info of files.tree(path, depth)) {
-    if (entries.length >= maxEntries) {
-      throw new RpcError("resource_exhausted", `the directory has more than ${maxEntries} entries`);
+    const entry = entryInfo(info, names, below(path, top.path, info.path));
+    bytes += JSON.stringify(entry).length;
+    if (entries.length >= maxEntries || bytes > maxListBytes) {
+      throw new RpcError("resource_exhausted", `the directory has more than ${maxEntries} entries, or too long names`);
     }
-    entries.push(entryInfo(info, names, below(path, top.path, info.path)));
+    entries.push(entry);
   }
   return { entries };
 };

@@ -52,6 +52,25 @@ test("events that nobody fetches are bounded: one error, then it goes on (63)", 
   expect(() => watchers.take(target("u1"), id)).not.toThrow();
 });
 
+test("events with long names are bounded by their size", async () => {
+  using watchers = new PolledWatchers();
+  const long = { filesystem: { name: "x".repeat(100_000), type: "EVENT_TYPE_CREATE" } };
+  const id = await watchers.create(target("u1"), async function* () {
+    yield { start: {} };
+    for (let index = 0; index < 11; index++) yield long;
+  });
+  await settle();
+  expect(() => watchers.take(target("u1"), id)).toThrow(/lost/);
+});
+
+test("a namespace cannot use up the watchers of all", async () => {
+  using watchers = new PolledWatchers();
+  const open = (place: Target): Promise<string> => watchers.create(place, (signal) => changes(0, signal));
+  for (let count = 0; count < 200; count++) await open(target(`u${count}`));
+  await expect(open(target("u200"))).rejects.toThrow(/too many watchers/);
+  await open({ ...target("u201"), namespace: "other" });
+});
+
 test("a sandbox has a limited number of watchers", async () => {
   using watchers = new PolledWatchers();
   const open = (uid: string): Promise<string> => watchers.create(target(uid), (signal) => changes(0, signal));

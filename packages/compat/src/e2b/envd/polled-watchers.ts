@@ -6,14 +6,20 @@ import type { FilesystemEvent, WatchMessage } from "./watch-events.ts";
 
 interface Watcher {
   readonly uid: string;
+  readonly namespace: string;
   readonly stopping: AbortController;
   events: FilesystemEvent[];
+  bytes: number;
   failure: RpcError | undefined;
   idle: NodeJS.Timeout;
 }
 
 const maxEvents = 4096;
+/** Of one watcher. Names and links of files come from the sandbox. */
+const maxBytes = 1024 * 1024;
 const maxPerSandbox = 16;
+/** One namespace cannot use up what is there for all. */
+const maxPerNamespace = 200;
 const maxWatchers = 1000;
 /** A client polls several times a minute. One that ended without removing its watcher does not keep it. */
 const idleMs = 10 * 60_000;
@@ -24,14 +30,16 @@ export class PolledWatchers implements Disposable {
 
   /** Resolves when the directory is watched. */
   async create(target: Target, open: (signal: AbortSignal) => AsyncIterable<WatchMessage>): Promise<string> {
-    const own = [...this.#watchers.values()].filter(({ uid }) => uid === target.uid).length;
-    if (own >= maxPerSandbox || this.#watchers.size >= maxWatchers) {
+    const { uid, namespace } = target;
+    const others = [...this.#watchers.values()].filter((one) => one.namespace === namespace);
+    const own = others.filter((one) => one.uid === uid);
+    if (own.length >= maxPerSandbox || others.length >= maxPerNamespace || this.#watchers.size >= maxWatchers) {
       throw new RpcError("resource_exhausted", "too many watchers: remove one");
     }
     const id = randomBytes(12).toString("hex");
     const stopping = new AbortController();
     const idle = setTimeout(() => this.#stop(id), idleMs).unref();
-    const watcher: Watcher = { uid: target.uid, stopping, events: [], failure: undefined, idle };
+    const watcher: Watcher = { uid, namespace, stopping, events: [], bytes: 0, failure: undefined, idle };
     this.#watchers.set(id, watcher);
     const begun = Promise.withResolvers<void>();
     this.#collect(watcher, open(stopping.signal), begun.resolve).catch((error: unknown) => {
@@ -54,6 +62,7 @@ export class PolledWatchers implements Disposable {
     const { failure, events } = watcher;
     watcher.failure = undefined;
     watcher.events = [];
+    watcher.bytes = 0;
     if (failure !== undefined) throw failure;
     return events;
   }
@@ -77,11 +86,7 @@ export class PolledWatchers implements Disposable {
   async #collect(watcher: Watcher, messages: AsyncIterable<WatchMessage>, begun: () => void): Promise<void> {
     for await (const message of messages) {
       if ("start" in message) begun();
-      else if (watcher.events.length < maxEvents) watcher.events.push(message.filesystem);
-      else {
-        watcher.events = [];
-        watcher.failure = new RpcError("internal", `more than ${maxEvents} events were not fetched and are lost`);
-      }
+      else keep(watcher, message.filesystem);
     }
   }
 
@@ -91,4 +96,15 @@ export class PolledWatchers implements Disposable {
     clearTimeout(watcher?.idle);
     watcher?.stopping.abort();
   }
+}
+
+function keep(watcher: Watcher, event: FilesystemEvent): void {
+  watcher.bytes += JSON.stringify(event).length;
+  if (watcher.events.length < maxEvents && watcher.bytes <= maxBytes) {
+    watcher.events.push(event);
+    return;
+  }
+  watcher.events = [];
+  watcher.bytes = 0;
+  watcher.failure = new RpcError("internal", `more than ${maxEvents} events were not fetched and are lost`);
 }

@@ -21,7 +21,7 @@ export function asRpcError(error: unknown): RpcError {
   }
   if (error instanceof FrameError) return new RpcError("invalid_argument", error.message, { cause: error });
   if (error instanceof HttpError) {
-    const code = error.status === 413 ? "resource_exhausted" : "invalid_argument";
+    const code = ({ 413: "resource_exhausted", 503: "unavailable" } as const)[error.status] ?? "invalid_argument";
     return new RpcError(code, error.message, { cause: error });
   }
   return new RpcError("internal", "An internal error occurred", { cause: error });

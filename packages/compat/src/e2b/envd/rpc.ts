@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { endFlag, FrameError, readFrames } from "../../connect/envelope.ts";
 import { RpcError } from "../../connect/rpc-error.ts";
-import { chunksOf, type JsonObject, parseJsonObject, readBody } from "../../http/read-body.ts";
+import { chunksOf, type JsonObject, limitTime, parseJsonObject, readBody } from "../../http/read-body.ts";
 import { sendJson } from "../../http/reply.ts";
 import { RouterRefusal } from "../../runtime/router-refusal.ts";
 import type { EnvdCall } from "./context.ts";
@@ -58,6 +58,7 @@ export function lost(refusal: RouterRefusal): RpcError {
 }
 
 async function readOnlyFrame(request: IncomingMessage): Promise<JsonObject> {
+  using _limit = limitTime(request);
   for await (const { flags, data } of readFrames(chunksOf(request), maxMessageBytes)) {
     if ((flags & endFlag) !== 0) break;
     return parseJsonObject(data);
