@@ -35,6 +35,8 @@ export interface SandboxTokens {
   mintAll(sandbox: Sandbox, scope: Omit<TokenScope, "uid">): readonly string[];
   /** Undefined if the token was not issued here or has expired. */
   verify(token: string): TokenScope | undefined;
+  /** Whether the tokens of the Sandbox were revoked after this one was issued. */
+  isRevoked(token: string, sandbox: Sandbox): boolean;
 }
 
 /** A client of the API server with the rights of a user. */

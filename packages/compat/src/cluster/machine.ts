@@ -47,7 +47,8 @@ export async function machineOfClaim({ client, namespace }: Finder, claim: Sandb
 /** The same from objects that are known. */
 export function assemble(machine: Machine): Machine | undefined {
   const { claim, sandbox } = machine;
-  const held = sandbox !== undefined && claim !== undefined && isHeldBy(sandbox, claim) ? sandbox : undefined;
+  if (claim === undefined) return machine;
+  const held = sandbox !== undefined && isHeldBy(sandbox, claim) ? sandbox : undefined;
   const first = annotationOf(claim, sandboxUidAnnotation);
   // The controller gives a claim whose Sandbox was deleted a new one. For the client that is another machine.
   const isReplaced = first !== undefined && first !== held?.metadata.uid;

@@ -2,7 +2,7 @@ import type { Sandbox } from "@agent-sandbox/api";
 import { faceLabel } from "../cluster/compat-annotations.ts";
 import type { Target } from "../runtime/runtime.ts";
 import type { EnvdContext } from "./envd/context.ts";
-import { isSignedWith, requireUnexpired, type SignedLink } from "./envd/signed-link.ts";
+import { requireUnexpired, type SignedLink, signatureCheck } from "./envd/signed-link.ts";
 import { daemonTokens } from "./tokens.ts";
 
 /** A link on an address that all sandboxes share names none: the newest ones are tried. */
@@ -15,8 +15,9 @@ interface Place {
 
 /** The sandbox with whose token a link was signed, among all of them or those of a name. Throws 401 if the link has expired. */
 export function findSigner(context: EnvdContext, link: SignedLink, place: Place | undefined): Target | undefined {
+  const isSignedWith = signatureCheck(link);
   for (const candidate of candidates(context, place)) {
-    const token = daemonTokens(context.tokens, candidate.sandbox, candidate).find((one) => isSignedWith(link, one));
+    const token = daemonTokens(context.tokens, candidate.sandbox, candidate).find(isSignedWith);
     if (token === undefined) continue;
     requireUnexpired(link, Date.now());
     const { namespace, name, sandbox } = candidate;

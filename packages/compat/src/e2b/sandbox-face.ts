@@ -86,8 +86,11 @@ export class SandboxFace {
     const scope = this.#context.tokens.verify(token ?? "");
     if (token === undefined || scope === undefined || !covers(scope, named)) throw refusal(token, port);
     const machine = this.#context.directory.machine(scope.namespace, name);
-    const isBound = machine?.sandbox?.metadata.uid === scope.uid;
-    return isBound ? { namespace: scope.namespace, name, uid: scope.uid, token } : undefined;
+    const sandbox = machine?.sandbox;
+    if (sandbox?.metadata.uid !== scope.uid) return undefined;
+    // The router checks it too, but not what is answered here.
+    if (this.#context.tokens.isRevoked(token, sandbox)) throw refusal(token, port);
+    return { namespace: scope.namespace, name, uid: scope.uid, token };
   }
 }
 

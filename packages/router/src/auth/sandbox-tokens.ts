@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { parseTime, type Sandbox } from "@agent-sandbox/api";
 import type { Keyring, SigningKey } from "./keyring.ts";
 import { mintV2, verifyToken } from "./scoped-token.ts";
-import { tokensNotBeforeAnnotation } from "./token-scope.ts";
+import { isRevoked, tokensNotBeforeAnnotation } from "./token-scope.ts";
 
 /** What a token of one Sandbox opens. */
 export interface SandboxScope {
@@ -42,6 +42,10 @@ export class SandboxTokens {
     if (claims?.uid === undefined || claims.use !== "access") return undefined;
     const { ns: namespace, name, uid, ports } = claims;
     return { namespace, name, uid, ...(ports !== undefined && { ports }) };
+  }
+
+  isRevoked(token: string, sandbox: Sandbox): boolean {
+    return isRevoked(sandbox, verifyToken(token, this.#keys(), Date.now() / 1000)?.claims.iat);
   }
 }
 

@@ -28,7 +28,7 @@ export function tokenCovers({ token, use, route, sandbox }: ScopeCheck): boolean
   return !isRevoked(sandbox, claims.iat);
 }
 
-function isRevoked(sandbox: Sandbox, issuedAtSeconds: number | undefined): boolean {
+export function isRevoked(sandbox: Sandbox, issuedAtSeconds: number | undefined): boolean {
   const text = sandbox.metadata.annotations?.[tokensNotBeforeAnnotation];
   if (text === undefined) return false;
   const notBefore = parseTime(text);
