@@ -51,6 +51,19 @@ test("a revocation ends the token, and the next one is another", () => {
   const [before, after] = [tokens.mint(sandbox(), scope), tokens.mint(revoked, scope)];
   expect(covers(before, 8080, revoked)).toBe(false);
   expect(covers(after, 8080, revoked)).toBe(true);
+  const isRevoked = [before, after, "forged"].map((token) => tokens.isRevoked(token, revoked));
+  expect([tokens.isRevoked(before, sandbox()), ...isRevoked]).toEqual([false, true, false, true]);
+});
+
+test("the tokens of one object follow the scope and the keys", () => {
+  let keys: Keyring = ring;
+  const tokens = new SandboxTokens(() => keys);
+  const object = sandbox();
+  const first = tokens.mintAll(object, scope);
+  expect(tokens.mintAll(object, scope)).toBe(first);
+  expect(tokens.mintAll(object, { ...scope, ports: [1] })).not.toEqual(first);
+  keys = [key("b"), key("a")];
+  expect(tokens.mintAll(object, scope)).toEqual([expect.any(String), ...first]);
 });
 
 test("tokens of older keys are known until the key is removed", () => {

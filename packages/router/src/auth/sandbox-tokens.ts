@@ -13,6 +13,12 @@ export interface SandboxScope {
   readonly ports?: readonly number[];
 }
 
+interface Minted {
+  readonly keys: Keyring;
+  readonly scope: string;
+  readonly tokens: readonly string[];
+}
+
 /** The year 3000. The token ends with its Sandbox. */
 const endSeconds = 32_503_680_000;
 
@@ -22,6 +28,8 @@ const endSeconds = 32_503_680_000;
  */
 export class SandboxTokens {
   readonly #keys: () => Keyring;
+  /** The last tokens for each object of the cache: a link without a name is compared with those of a thousand Sandboxes. */
+  readonly #minted = new WeakMap<Sandbox, Minted>();
 
   constructor(keys: () => Keyring) {
     this.#keys = keys;
@@ -33,7 +41,13 @@ export class SandboxTokens {
 
   /** The tokens of every key that is still accepted, the newest first. */
   mintAll(sandbox: Sandbox, scope: SandboxScope): readonly string[] {
-    return this.#keys().map((key) => mintWith(key, sandbox, scope));
+    const keys = this.#keys();
+    const wanted = JSON.stringify(scope);
+    const known = this.#minted.get(sandbox);
+    if (known?.keys === keys && known.scope === wanted) return known.tokens;
+    const tokens = keys.map((key) => mintWith(key, sandbox, scope));
+    this.#minted.set(sandbox, { keys, scope: wanted, tokens });
+    return tokens;
   }
 
   /** Undefined if no key signed the token or it has expired. It may have been revoked since. */
