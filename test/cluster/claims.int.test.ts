@@ -10,7 +10,7 @@ interface Named {
 
 describe
   .skipIf(cluster.missing !== undefined)
-  .concurrent("pools and claims on a real node", { timeout: 110_000 }, () => {
+  .concurrent("pools and claims on a real node", { timeout: 300_000 }, () => {
     let namespace: Namespace;
     beforeAll(async () => {
       namespace = await Namespace.create(cluster, "claims");

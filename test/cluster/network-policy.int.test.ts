@@ -13,7 +13,7 @@ const enforces = usesExisting && process.env["TEST_CLUSTER_NETWORK_POLICY"] !== 
 
 describe
   .skipIf(cluster.missing !== undefined)
-  .concurrent("NetworkPolicies on a real cluster", { timeout: 110_000 }, () => {
+  .concurrent("NetworkPolicies on a real cluster", { timeout: 300_000 }, () => {
     let namespace: Namespace;
     const page = podTemplate("mkdir -p /tmp/www; hostname > /tmp/www/index.html; httpd -f -p 8000 -h /tmp/www");
     beforeAll(async () => {

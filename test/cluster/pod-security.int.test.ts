@@ -17,7 +17,7 @@ const restricted = {
 
 describe
   .skipIf(cluster.missing !== undefined)
-  .concurrent("a namespace that enforces Pod Security", { timeout: 110_000 }, () => {
+  .concurrent("a namespace that enforces Pod Security", { timeout: 300_000 }, () => {
     let namespace: Namespace;
     beforeAll(async () => {
       const enforce = { "pod-security.kubernetes.io/enforce": "restricted" };

@@ -5,7 +5,7 @@ import { routerUrl } from "./product.ts";
 
 const cluster = inject("cluster");
 
-describe.skipIf(cluster.missing !== undefined).concurrent("the router of a real cluster", { timeout: 110_000 }, () => {
+describe.skipIf(cluster.missing !== undefined).concurrent("the router of a real cluster", { timeout: 300_000 }, () => {
   let namespace: Namespace;
   let router: string;
   let token: string;

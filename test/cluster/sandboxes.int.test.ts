@@ -4,7 +4,7 @@ import { Namespace } from "./namespace.ts";
 
 const cluster = inject("cluster");
 
-describe.skipIf(cluster.missing !== undefined).concurrent("Sandboxes on a real node", { timeout: 110_000 }, () => {
+describe.skipIf(cluster.missing !== undefined).concurrent("Sandboxes on a real node", { timeout: 300_000 }, () => {
   let namespace: Namespace;
   beforeAll(async () => {
     namespace = await Namespace.create(cluster, "sandboxes");
