@@ -2,6 +2,7 @@ import { readFileSync, watch } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pod } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -229,6 +230,22 @@ describe.skipIf(cannotRun)("saving and restoring a Pod", { concurrent: true }, (
     const reason = expect.stringContaining("The session has ended: the Pod was suspended") as string;
     expect(await Promise.all(ended)).toEqual([reason, reason, reason, reason]);
     await expect(podStreams.attach({ ...place, tty: true, stdin: true })).rejects.toThrow("it is being suspended");
+  });
+
+  test("a program that still holds the terminal of a session is no obstacle", async () => {
+    const main = { name: "main", image: "host", command: ["sleep", "1000000"] };
+    const sandbox = await makeSandbox(box, "holder", { containers: [main] });
+    await sandbox.start();
+    const command = ["sh", "-c", "setsid sleep 4141 & sleep 0.1; tty"];
+    const session = await box.node.podStreams.exec({ namespace, pod: "holder", command, tty: true, stdin: false });
+    expect((await Promise.all([text(session.stdout), session.exit]))[0]).toMatch(/^\/dev\/pts\/\d+\r\n$/);
+    expect(await box.shell("holder", "cd /dev/pts; echo *[0-9]*")).toMatch(/^\d+$/);
+    expect(answerOf(await sandbox.save(), "agents.x-k8s.io/Saved")).toBe("True");
+    await sandbox.remove();
+    const restored = await sandbox.restore();
+    expect(conditionOf(restored, "PodRestored")?.message).toBe("restored from suspension/0");
+    // gVisor ends the commands of sessions when it restores.
+    expect(await box.shell("holder", "cd /dev/pts; echo *[0-9]*")).toBe("*[0-9]*");
   });
 
   test("a runtime that cannot save says so, and the Pod continues", async () => {
