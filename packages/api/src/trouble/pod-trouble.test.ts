@@ -5,8 +5,10 @@ import { describeTrouble, podTroubleOf } from "./pod-trouble.ts";
 const waiting = (reason: string, message?: string, over: Partial<ContainerStatus> = {}): ContainerStatus =>
   ({ name: "main", image: "x", ready: false, state: { waiting: { reason, message } }, ...over }) as ContainerStatus;
 const ended = (exitCode: number, reason = "Error") => ({ terminated: { exitCode, reason } });
-const pod = (status: PodStatus, spec: object = {}): Pick<Pod, "spec" | "status"> =>
-  ({ status, spec: { containers: [], ...spec } });
+const pod = (status: PodStatus, spec: object = {}): Pick<Pod, "spec" | "status"> => ({
+  status,
+  spec: { containers: [], ...spec },
+});
 const container = (...containerStatuses: ContainerStatus[]) => pod({ phase: "Pending", containerStatuses });
 const sentence = (of: Pick<Pod, "spec" | "status">): string | undefined => {
   const trouble = podTroubleOf(of);
