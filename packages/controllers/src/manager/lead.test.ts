@@ -83,7 +83,7 @@ test("ends without working when it is stopped before it gets the lease (MANAGER-
   expect(await second.ended).toBeUndefined();
   expect(log).toEqual(["first begins at 0"]);
   expect(server.read(leases, { namespace: "system", name: leaseName })).toMatchObject({
-    spec: { holderIdentity: "first", leaseDurationSeconds: 3 },
+    spec: { holderIdentity: "first", leaseDurationSeconds: 4 },
   });
 });
 
@@ -111,7 +111,7 @@ test("rejects the writes of a leader that was paused (MANAGER-17)", async () => 
     stop.signal,
   ).catch((error: unknown) => error);
   await clock.advance(1_000);
-  clock.skip(2_500);
+  clock.skip(3_500);
   write();
   await expect(written[0]).rejects.toThrow("no longer leads");
   await clock.advance(1_000);

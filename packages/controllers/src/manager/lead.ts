@@ -4,10 +4,11 @@ import { type Client, campaign, type Leadership, type Logger, type Scheduler } f
 export const leaseName = "a3317529.agent-sandbox.x-k8s.io";
 
 /**
- * Other candidates observe a renewal up to 0.6 s late (a retry with jitter), wait for the lease duration, and try again within
- * 0.6 s. A crashed leader is replaced after at most 4.2 s, and one that released the lease after 0.6 s.
+ * Other candidates observe a renewal up to 0.48 s late (a retry with jitter), wait for the lease duration, and try again within
+ * 0.48 s. A crashed leader is replaced after at most 4.96 s, and one that released the lease after 0.48 s. The deadline is as long as this
+ * allows, because a leader that misses it ends its process: on an overloaded machine one request can take seconds.
  */
-export const leaseTimes = { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 500 } as const;
+export const leaseTimes = { leaseDurationMs: 4_000, renewDeadlineMs: 3_000, retryPeriodMs: 400 } as const;
 
 export interface LeadOptions {
   /** A client that may write without the lease. */
