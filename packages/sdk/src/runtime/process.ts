@@ -86,11 +86,11 @@ const reconnectMs = 60_000;
  * await using sandbox = await client.create({ image: "host" });
  * await using calculator = await sandbox.commands.start(["python3", "-u", "-c", "print(2 ** int(input()))"]);
  * await calculator.write("10\n");
- * for await (const { text } of calculator.output()) console.log(text);
- * console.log((await calculator.wait()).exitCode);
- * // Output: 1024
- * //
- * // 0
+ * let answer = "";
+ * for await (const { text } of calculator.output()) answer += text;
+ * const { exitCode } = await calculator.wait();
+ * console.log(answer.trim(), exitCode);
+ * // Output: 1024 0
  * ```
  */
 export class Process implements AsyncDisposable {
