@@ -81,9 +81,9 @@ describe.skipIf(reason !== undefined)("settings of the operator", () => {
       expect(waited).toMatchObject({ code: 0 });
     }
     const { stdout: wide } = await box.run("get", "sandboxes", "-o", "wide");
-    expect(wide).toMatch(/^NAME .* RUNTIME$/m);
-    expect(wide).toMatch(/^apart .* gvisor$/m);
-    expect(wide).toMatch(/^sharing .* runc \(shared kernel\)$/m);
+    expect(wide).toMatch(/^NAME .* RUNTIME /m);
+    expect(wide).toMatch(/^apart .* gvisor /m);
+    expect(wide).toMatch(/^sharing .* runc \(shared kernel\) /m);
     expect((await box.run("get", "sandboxes")).stdout).not.toContain("RUNTIME");
     expect((await box.run("get", "pod", "web", "-o", "wide")).stdout).toMatch(/^web .* runc \(shared kernel\)$/m);
     expect((await box.run("status")).stdout).toContain("runtimes    1 gvisor, 1 runc (shared kernel)");
