@@ -132,7 +132,7 @@ describe.skipIf(noWorld)("a caller of the listener for foreign clients", { timeo
     const hosts = [
       `49983-${name}.localhost`,
       `49983-${name}.localhost.`,
-      `49983-${name}.LOCALHOST:7681`,
+      `49983-${name}.LOCALHOST:7682`,
       `49983-${name.toUpperCase()}.localhost`,
       `49983-${name}.localhost:1:2`,
       `x@49983-${name}.localhost`,

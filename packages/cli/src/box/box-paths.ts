@@ -28,7 +28,7 @@ export function boxPaths(dataDir: string): BoxPaths {
 export const defaultDataDir = "/var/lib/agent-sandbox";
 export const defaultListen = "127.0.0.1:7643";
 export const defaultRouterListen = "127.0.0.1:7680";
-export const defaultCompatListen = "127.0.0.1:7681";
+export const defaultCompatListen = "127.0.0.1:7682";
 
 export function dataDirFrom(option: string | undefined, environment: NodeJS.ProcessEnv): string {
   return option ?? environment["AGENT_SANDBOX_DATA_DIR"] ?? defaultDataDir;

@@ -9,7 +9,7 @@ export interface BoxSettings {
   readonly listen?: string;
   /** Address of the router. Default: 127.0.0.1:7680. */
   readonly routerListen?: string;
-  /** Address of the listener for clients of other platforms. Default: 127.0.0.1:7681. */
+  /** Address of the listener for clients of other platforms. Default: 127.0.0.1:7682. */
   readonly compatListen?: string;
   /** Origins whose web pages may use the API server and the router. Default: none. */
   readonly allowOrigins?: readonly string[];

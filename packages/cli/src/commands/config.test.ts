@@ -35,7 +35,7 @@ test("sets, shows and removes settings", async () => {
     ["SETTING", "VALUE", "FROM"],
     ["box.listen", "127.0.0.1:7000", "config.json"],
     ["box.routerListen", "127.0.0.1:7680", "default"],
-    ["box.compatListen", "127.0.0.1:7681", "default"],
+    ["box.compatListen", "127.0.0.1:7682", "default"],
     ["node.defaults.pids", "100", "config.json"],
     ["node.allow.hostPaths", '["/srv"]', "config.json"],
   ]);
@@ -78,7 +78,7 @@ test("options of the running box are marked", () => {
   expect(settingsOf({ box: { routerListen: "127.0.0.1:2" } }, { words, node })).toEqual([
     { key: "box.listen", value: "127.0.0.1:1", from: "option of up" },
     { key: "box.routerListen", value: "127.0.0.1:2", from: "config.json" },
-    { key: "box.compatListen", value: "127.0.0.1:7681", from: "default" },
+    { key: "box.compatListen", value: "127.0.0.1:7682", from: "default" },
     { key: "node.allow.privileged", value: true, from: "option of up" },
   ]);
 });
