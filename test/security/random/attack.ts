@@ -30,6 +30,9 @@ const pauseMs = 10;
 const mostPods = 6;
 const mostViolations = 20;
 const remembered = 12;
+/** On a busy machine the attack goes on until it has tried this much, at most `mostTimes` as long as it was asked to. */
+const leastActions = 200;
+const mostTimes = 10;
 
 /** Performs random actions as a tenant until the time is up, while the victim and the machine are monitored. */
 export async function attack(world: World, tenant: Tenant, { seed, seconds }: AttackOptions): Promise<AttackResult> {
@@ -46,8 +49,12 @@ export async function attack(world: World, tenant: Tenant, { seed, seconds }: At
   const running: { names: string[] } = { names: [] };
   const attackers = new AbortController();
   const watchers = new AbortController();
-  setTimeout(() => attackers.abort(), seconds * 1000);
+  const begun = performance.now();
   let actions = 0;
+  const isOver = (): boolean => {
+    const elapsed = (performance.now() - begun) / (seconds * 1000);
+    return elapsed >= mostTimes || (elapsed >= 1 && actions >= leastActions);
+  };
   const lane = async (kind: (typeof lanes)[number], number: number): Promise<void> => {
     const attacker = new Attacker(new Random(seed + number), world, tenant, kinds, running);
     while (!attackers.signal.aborted) {
@@ -58,6 +65,7 @@ export async function attack(world: World, tenant: Tenant, { seed, seconds }: At
       actions++;
       statuses.set(outcome.status, (statuses.get(outcome.status) ?? 0) + 1);
       for (const violation of judge(action, outcome, world.alice.secret)) report(violation);
+      if (isOver()) attackers.abort();
       await sleep(pauseMs);
     }
   };
