@@ -20,8 +20,8 @@ patch_sources() (
   cd "$draft"
   GOFLAGS=-mod=mod PATH=$root/.cache/toolchain/go/bin:$PATH go mod vendor
   cd vendor/gvisor.dev/gvisor
-  # The folder is inside of this repository, but is not a part of it.
-  GIT_CEILING_DIRECTORIES=$draft git apply "$patches"/*.patch
+  # The folder is inside of this repository, but is not a part of it. The patches hold only our lines: go.sum fixes the rest.
+  GIT_CEILING_DIRECTORIES=$draft git apply --unidiff-zero "$patches"/*.patch
   echo "$wanted" >"$draft/patched"
   rm -rf "$sources"
   mv -T "$draft" "$sources"
