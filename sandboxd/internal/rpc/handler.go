@@ -23,6 +23,8 @@ func (s *Service) Handler(check AccessCheck) http.Handler {
 		// No compression: with it, a stalled reader could hold megabytes of the output of a process that repeats one
 		// line, and on the way to a router on the same machine it costs more time than it saves.
 		connect.WithCompressMinBytes(math.MaxInt),
+		connect.WithCodec(jsonCodec{"json"}),
+		connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
 	)
 	mux := http.NewServeMux()
 	mux.Handle(processv1connect.NewProcessServiceHandler(s, bound))
