@@ -13,10 +13,24 @@ const requirements = join(folder, process.env["NEWEST"] ? "requirements-newest.t
 /** The first run on a machine downloads the clients. */
 const firstRunMs = 10 * 60_000;
 
+/** Its suspended sandboxes keep files only. */
+const plainTemplate = {
+  apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+  kind: "SandboxTemplate",
+  metadata: { name: "plain", namespace: "team-a" },
+  spec: {
+    runtime: "Injected",
+    podTemplate: {
+      spec: { containers: [{ name: "main", image: "host", env: [{ name: "SANDBOXD_ROOT_DIR", value: "/" }] }] },
+    },
+  },
+};
+
 describe.skipIf(reason !== undefined)("the Python clients of E2B", () => {
   let box: CompatBox;
   beforeAll(async () => {
     box = await CompatBox.start();
+    expect(await box.box.runWith(JSON.stringify(plainTemplate), "apply", "-f", "-")).toMatchObject({ code: 0 });
   }, 180_000);
   afterAll(async () => await box?.[Symbol.asyncDispose](), 120_000);
 

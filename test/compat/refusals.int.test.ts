@@ -179,7 +179,7 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
       "the query %s of a list (18)",
       async (query) => expect((await call("GET", `/v2/sandboxes?${query}`)).status).toBe(400),
     );
-    test("a body that is no JSON object, or too long", async () => {
+    test("a body that is not a JSON object, or too long", async () => {
       for (const body of ["[]", "{", "null", `{"a":"${"x".repeat(3_000_000)}"}`]) {
         const answer = await fetch(`${box.url}/e2b/v2/sandboxes`, {
           method: "POST",

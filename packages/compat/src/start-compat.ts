@@ -12,6 +12,7 @@ import { PolledWatchers } from "./e2b/envd/polled-watchers.ts";
 import { OpenPorts } from "./e2b/open-ports.ts";
 import { namedByHeaders, SandboxFace } from "./e2b/sandbox-face.ts";
 import { parseSandboxHost } from "./e2b/sandbox-host.ts";
+import { discardRest } from "./http/discard-rest.ts";
 import { notFound } from "./http/http-error.ts";
 import { asHttpError } from "./http/kube-failure.ts";
 import { sendError } from "./http/reply.ts";
@@ -135,10 +136,12 @@ class Dispatcher {
       if (failure.status >= 500 && failure.status !== 501 && !response.destroyed) {
         this.#options.log.warn({ err: error, method: request.method, status: failure.status }, "request failed");
       }
+      // A client that is still sending would get a broken connection instead of the answer.
+      if (!response.headersSent) await discardRest(request);
       sendError(response, failure);
     } finally {
       // What the handler left of the body must not stay in front of the next request.
-      request.resume();
+      if (!(await discardRest(request))) request.destroy();
     }
   }
 

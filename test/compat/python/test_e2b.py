@@ -171,6 +171,18 @@ def test_snapshots_are_templates(sandbox):
     assert not Sandbox.delete_snapshot(snapshot.snapshot_id)
 
 
+def test_memory_of_any_template_is_in_snapshots_and_forks():
+    made = Sandbox.create("plain", timeout=120)
+    started = made.commands.run("sleep 1000", background=True, timeout=0)
+    snapshot = made.create_snapshot()
+    copies = [*made.fork(timeout=60), Sandbox.create(snapshot.snapshot_id, timeout=60)]
+    for copy in copies:
+        assert started.pid in [one.pid for one in copy.commands.list()]
+        copy.kill()
+    Sandbox.delete_snapshot(snapshot.snapshot_id)
+    made.kill()
+
+
 def test_40_kill():
     made = Sandbox.create(timeout=60)
     assert made.kill() and not made.is_running() and not made.kill()
@@ -185,6 +197,11 @@ def test_errors():
         Sandbox.create(network={"deny_out": ["0.0.0.0/0"]})
     with pytest.raises(AuthenticationException):
         Sandbox.create(api_key="e2b_00")
+
+
+def test_a_large_upload_that_is_refused_gets_the_reason(sandbox):
+    with pytest.raises(AuthenticationException, match="nobody2"):
+        sandbox.files.write("large", "x" * 20_000_000, user="nobody2")
 
 
 def test_async_client():

@@ -1,6 +1,11 @@
 import {
   claimUidLabel,
+  controllerOf,
+  type GroupKind,
+  groupOf,
   isControlledBy,
+  type OwnerReference,
+  refersToKind,
   type Sandbox,
   type SandboxClaim,
   sandboxClaims,
@@ -32,13 +37,31 @@ export async function findMachine(finder: Finder, name: string): Promise<Machine
   const claim = await find(finder.client, sandboxClaims, { namespace, name });
   if (claim !== undefined) return machineOfClaim(finder, claim);
   const sandbox = await find(finder.client, sandboxes, { namespace, name });
-  if (sandbox === undefined || sandbox.metadata.deletionTimestamp !== undefined) return undefined;
+  if (sandbox === undefined || isEnding(sandbox) || (await hasLostClaim(finder, sandbox))) return undefined;
   return { namespace, name, claim: undefined, sandbox };
 }
 
+export const isEnding = (object: SandboxClaim | Sandbox | undefined): boolean =>
+  object?.metadata.deletionTimestamp !== undefined;
+
+const claimKind: GroupKind = { group: groupOf(sandboxClaims.apiVersion), kind: sandboxClaims.kind };
+
+/** The claim that a Sandbox belongs to. The Sandbox is deleted a moment after it. */
+export function owningClaim(sandbox: Sandbox): OwnerReference | undefined {
+  const owner = controllerOf(sandbox);
+  return owner !== undefined && refersToKind(owner, claimKind) ? owner : undefined;
+}
+
+async function hasLostClaim({ client, namespace }: Finder, sandbox: Sandbox): Promise<boolean> {
+  const owner = owningClaim(sandbox);
+  if (owner === undefined) return false;
+  const claim = await find(client, sandboxClaims, { namespace, name: owner.name });
+  return claim?.metadata.uid !== owner.uid || isEnding(claim);
+}
+
 export async function machineOfClaim({ client, namespace }: Finder, claim: SandboxClaim): Promise<Machine | undefined> {
-  const { name = "", deletionTimestamp } = claim.metadata;
-  if (deletionTimestamp !== undefined) return undefined;
+  const { name = "" } = claim.metadata;
+  if (isEnding(claim)) return undefined;
   const sandboxName = claim.status?.sandbox?.name;
   const found = sandboxName === undefined ? undefined : await find(client, sandboxes, { namespace, name: sandboxName });
   return assemble({ namespace, name, claim, sandbox: found });

@@ -4,10 +4,13 @@ import { sendEmpty } from "../../http/reply.ts";
 import type { ControlCall } from "./context.ts";
 import { noSuchSandbox, requireMachine } from "./find.ts";
 
+const seenMs = 5000;
+
 /** `DELETE /sandboxes/{id}` */
 export async function kill(call: ControlCall): Promise<void> {
   const { client } = call.account;
-  const { claim, sandbox, namespace, name } = await requireMachine(call);
+  const machine = await requireMachine(call);
+  const { claim, sandbox, namespace, name } = machine;
   const uid = (claim ?? sandbox)?.metadata.uid ?? "";
   try {
     const options = { preconditions: { uid } };
@@ -18,5 +21,7 @@ export async function kill(call: ControlCall): Promise<void> {
     if (isReason(error, "NotFound", "Conflict")) throw noSuchSandbox(name);
     throw error;
   }
+  // The next request must not reach the sandbox through a cache that does not know yet.
+  await call.context.directory.untilGone(machine, AbortSignal.timeout(seenMs)).catch(() => undefined);
   sendEmpty(call.response, 204);
 }

@@ -37,9 +37,6 @@ export async function createSnapshot(
   machine: Machine & { readonly sandbox: Sandbox },
   { depth, ttlSeconds, signal }: SnapshotOptions,
 ): Promise<string> {
-  if (depth === "Memory" && machine.sandbox.spec.suspendPolicy?.depth !== "Memory") {
-    throw badRequest("Keeping memory needs a SandboxTemplate with suspendPolicy.depth Memory");
-  }
   const name = newName();
   const snapshot = await client.create(sandboxSnapshots, {
     apiVersion: sandboxSnapshots.apiVersion as SandboxSnapshot["apiVersion"],
