@@ -52,7 +52,9 @@ export async function measureReal(arm: Arm, folder: string): Promise<Figures> {
   );
   undo.defer(() => removeAll());
   const audit = new AuditLog(auditLog, account.username);
-  const running = undo.use(new RunningArm(arm, account.kubeconfig, join(folder, "controller.log")));
+  const running = undo.use(
+    await RunningArm.start(arm, { kubeconfig: account.kubeconfig, log: join(folder, "controller.log") }),
+  );
   return await running.whileRunning(onRealPods({ users, audit, running }));
 }
 

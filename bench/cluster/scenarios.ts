@@ -12,7 +12,8 @@ export interface Measured {
 }
 
 const scale = Number(process.env["BENCH_SCALE"] ?? 1);
-const scaled = (count: number): number => Math.max(1, Math.round(count * scale));
+/** A count of the full size, or less with BENCH_SCALE. */
+export const scaled = (count: number): number => Math.max(1, Math.round(count * scale));
 
 /** Waits until the controller has written nothing for a second. */
 async function settled(audit: AuditLog): Promise<{ writes: number; events: number }> {
@@ -25,6 +26,14 @@ async function settled(audit: AuditLog): Promise<{ writes: number; events: numbe
     isQuiet = writes + events === 0;
   }
   return sum;
+}
+
+/** Waits until the pool is full again. A quiet second alone may be one in which all new Pods start. */
+async function refilled({ users, audit }: Measured, pool: string): Promise<{ writes: number; events: number }> {
+  const before = await settled(audit);
+  await users.untilFull(pool);
+  const after = await settled(audit);
+  return { writes: before.writes + after.writes, events: before.events + after.events };
 }
 
 function latencies(name: string, claims: readonly ReadyClaim[]): Figures {
@@ -48,28 +57,38 @@ async function paced(
   return await Promise.all(claims);
 }
 
+/** What claims cost the controller, with the replacements in their pool. */
+async function costs(
+  measured: Measured,
+  pool: string,
+  claim: () => Promise<ReadyClaim[]>,
+): Promise<{ claims: ReadyClaim[]; perClaim: Figures }> {
+  const { running } = measured;
+  const [cpuBefore, reconcilesBefore] = [running.usage().cpuSeconds, await running.reconciles()];
+  const claims = await claim();
+  const { writes, events } = await refilled(measured, pool);
+  const [cpu, reconciles] = [running.usage().cpuSeconds - cpuBefore, (await running.reconciles()) - reconcilesBefore];
+  const total = { writes, events, reconciles, cpu_ms: cpu * 1000 };
+  const perClaim = Object.entries(total).map(([name, value]) => [`${name}_per_claim`, value / claims.length]);
+  return { claims, perClaim: Object.fromEntries(perClaim) as Figures };
+}
+
 /** On Pods of a real node: claims at one per second, then three bursts of 20, always from a full pool. */
-export async function onRealPods({ users, audit, running }: Measured): Promise<Figures> {
+export async function onRealPods(measured: Measured): Promise<Figures> {
+  const { users, audit, running } = measured;
   const size = scaled(20);
   await users.createPool("warm", size);
   await settled(audit);
-  const before = running.usage().cpuSeconds;
-  const one = await paced(users, "warm", { rate: 1, count: scaled(40) });
-  await users.untilFull("warm");
-  const written = await settled(audit);
-  const { cpuSeconds } = running.usage();
+  const one = await costs(measured, "warm", () => paced(users, "warm", { rate: 1, count: scaled(60) }));
   const bursts: ReadyClaim[] = [];
   for (let burst = 0; burst < 3; burst++) {
     bursts.push(...(await users.claims(`burst-${burst}`, size, "warm")));
-    await users.untilFull("warm");
-    await settled(audit);
+    await refilled(measured, "warm");
   }
   return {
-    ...latencies("warm", one),
+    ...latencies("warm", one.claims),
     ...latencies("burst20", bursts),
-    writes_per_claim: written.writes / one.length,
-    events_per_claim: written.events / one.length,
-    cpu_ms_per_claim: ((cpuSeconds - before) * 1000) / one.length,
+    ...one.perClaim,
     peak_mib: running.usage().peakMiB,
   };
 }
@@ -78,31 +97,26 @@ const rates = [5, 10, 20, 40, 60];
 const mostKneeMs = 1000;
 
 /** With fake nodes, which start a Pod at once: more claims than a node of this machine could run. */
-export async function onFakeNodes({ users, audit, running }: Measured): Promise<Figures> {
-  const burst = scaled(300);
-  await users.createPool("burst", burst);
+export async function onFakeNodes(measured: Measured): Promise<Figures> {
+  const { users, audit, running } = measured;
+  const size = scaled(300);
+  await users.createPool("burst", size);
   await settled(audit);
-  const cpuBefore = running.usage().cpuSeconds;
-  const claims = await users.claims("burst", burst, "burst");
-  await users.untilFull("burst");
-  const written = await settled(audit);
-  const figures: Record<string, number> = {
-    ...latencies("burst300", claims),
-    fake_writes_per_claim: written.writes / burst,
-    fake_events_per_claim: written.events / burst,
-    fake_cpu_ms_per_claim: ((running.usage().cpuSeconds - cpuBefore) * 1000) / burst,
-    knee_claims_per_s: 0,
-  };
+  const burst = await costs(measured, "burst", () => users.claims("burst", size, "burst"));
+  const figures: Record<string, number> = { ...latencies("burst300", burst.claims), knee_claims_per_s: 0 };
+  for (const [name, value] of Object.entries(burst.perClaim)) figures[`burst300_${name}`] = value;
   for (const rate of rates) {
-    const seen = await paced(users, "burst", { rate, count: rate * (scale < 1 ? 1 : 5) });
+    const seen = await paced(users, "burst", { rate, count: scaled(Math.max(100, rate * 10)) });
     Object.assign(figures, latencies(`rate${rate}`, seen));
-    await users.untilFull("burst");
-    await settled(audit);
+    await refilled(measured, "burst");
     if ((figures[`rate${rate}_p99_ms`] ?? 0) >= mostKneeMs) break;
     figures["knee_claims_per_s"] = rate;
   }
   await users.createPool("empty", 0);
+  const cold = performance.now();
   Object.assign(figures, latencies("cold500", await users.claims("cold", scaled(500), "empty")));
+  figures["cold500_all_ready_ms"] = performance.now() - cold;
+  await settled(audit);
   const filling = performance.now();
   await users.createPool("fill", scaled(1000));
   figures["fill1000_ms"] = performance.now() - filling;
@@ -110,15 +124,12 @@ export async function onFakeNodes({ users, audit, running }: Measured): Promise<
   return { ...figures, fake_peak_mib: running.usage().peakMiB };
 }
 
-/** The members and claims of the scenarios before, and enough pool members for 5,000 objects: a member and its Pod are two. */
-export async function fillForRestart({ users, audit }: Measured): Promise<void> {
-  await users.createPool("many", scaled(1000));
-  await settled(audit);
-}
-
-/** From the start of a controller until it has served a claim, and what it writes in that time. */
+/**
+ * From the start of a controller until it has served a claim, and what it writes in that time. The claims, Sandboxes and Pods of the
+ * scenarios before are at least 5,000 objects.
+ */
 export async function onRestart({ users, audit, running }: Measured): Promise<Figures> {
-  const { ms } = await users.claim("after-restart", "many");
+  const { ms } = await users.claim("after-restart", "fill");
   const { writes } = await settled(audit);
   return {
     restart5k_first_claim_ms: ms,
