@@ -95,6 +95,19 @@ describe("the controllers of Pod snapshots", () => {
     ]);
   });
 
+  test("PodSnapshots of one Sandbox that are asked for in the same second have creation times in their order (STATE-32)", async () => {
+    const made: (string | undefined)[] = [];
+    for (const name of ["first", "second", "third"]) {
+      const metadata = { namespace, name };
+      const { uid = "" } = (await world.user.create(podSnapshotTriggers, { ...trigger("box"), metadata })).metadata;
+      const isTaken = () => world.server.read(sandboxSnapshots, { namespace, name: uid }) !== undefined;
+      for (let waits = 0; waits < 200 && !isTaken(); waits++) await world.clock.advance(10);
+      made.push(world.server.read(podSnapshots, { namespace, name: uid })?.metadata.creationTimestamp);
+    }
+    expect(new Set(made.filter((time) => time !== undefined)).size).toBe(3);
+    expect(made.toSorted()).toEqual(made);
+  });
+
   test("a snapshot that fails fails its trigger, with the reason", async () => {
     const name = await ask("box");
     await report(

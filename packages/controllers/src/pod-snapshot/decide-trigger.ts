@@ -1,6 +1,7 @@
 import {
   controllerReference,
   findCondition,
+  formatTime,
   isConditionTrue,
   nameHash,
   originPodAnnotation,
@@ -23,6 +24,7 @@ export interface TriggerDecision {
   readonly actions: readonly TriggerAction[];
   readonly memory: undefined;
   readonly status?: PodSnapshotManualTriggerStatus;
+  readonly requeueAt?: number;
 }
 
 /** What to do about a trigger: create one PodSnapshot with its SandboxSnapshot, and report what becomes of it. */
@@ -35,9 +37,16 @@ export function decideTrigger(observed: ObservedTrigger, _memory: undefined, now
     return { actions: [], memory: undefined, status: failure(observed, message, now) };
   }
   if (view === undefined) {
+    // Clients take the PodSnapshot with the latest creation time as the newest, and that time has whole seconds.
+    if (observed.takenAt.includes(formatTime(now)))
+      return { actions: [], memory: undefined, requeueAt: nextSecond(now) };
     return { actions: [{ do: "create-view", view: viewFor(observed, sandbox) }], memory: undefined };
   }
   return { actions: [{ do: "create-snapshot", snapshot: snapshotFor(sandbox, view) }], memory: undefined };
+}
+
+function nextSecond(now: number): number {
+  return (Math.floor(now / 1000) + 1) * 1000;
 }
 
 function isOver({ trigger: { status } }: ObservedTrigger): boolean {

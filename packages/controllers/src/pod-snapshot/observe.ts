@@ -10,7 +10,7 @@ import {
   sandboxes,
   sandboxSnapshots,
 } from "@agent-sandbox/api";
-import { controllerOf, type Informer, type Informers, isControlledBy, keyOf } from "@agent-sandbox/kube";
+import { controllerOf, type Index, type Informer, type Informers, isControlledBy, keyOf } from "@agent-sandbox/kube";
 import { podCache } from "../child-caches.ts";
 
 export interface Caches {
@@ -19,12 +19,15 @@ export interface Caches {
   readonly snapshots: Informer<SandboxSnapshot>;
   readonly pods: Informer<Pod>;
   readonly sandboxes: Informer<Sandbox>;
+  readonly viewsByOwner: Index<PodSnapshot>;
 }
 
 export function openCaches(informers: Informers): Caches {
+  const views = informers.get(podSnapshots);
   return {
     triggers: informers.get(podSnapshotTriggers),
-    views: informers.get(podSnapshots),
+    views,
+    viewsByOwner: views.index("owner", ({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid)),
     snapshots: informers.get(sandboxSnapshots),
     pods: podCache(informers),
     sandboxes: informers.get(sandboxes),
@@ -38,6 +41,8 @@ export interface ObservedTrigger {
   readonly sandbox: Sandbox | undefined;
   readonly view: PodSnapshot | undefined;
   readonly snapshot: SandboxSnapshot | undefined;
+  /** When the other PodSnapshots of the Sandbox were created. */
+  readonly takenAt: readonly string[];
 }
 
 export function observeTrigger(key: string, caches: Caches): ObservedTrigger | undefined {
@@ -46,11 +51,14 @@ export function observeTrigger(key: string, caches: Caches): ObservedTrigger | u
   const { namespace = "" } = trigger.metadata;
   const place = keyOf({ namespace, name: snapshotName(trigger) });
   const view = caches.views.get(place);
+  const sandbox = sandboxIn(keyOf({ namespace, name: trigger.spec.targetPod }), caches);
+  const others = caches.viewsByOwner.get(sandbox?.metadata.uid ?? "").filter((other) => other !== view);
   return {
     trigger,
-    sandbox: sandboxIn(keyOf({ namespace, name: trigger.spec.targetPod }), caches),
+    sandbox,
     view,
     snapshot: snapshotOf(view, caches),
+    takenAt: others.flatMap(({ metadata }) => metadata.creationTimestamp ?? []),
   };
 }
 

@@ -25,10 +25,12 @@ function sandbox({
   named,
   epoch,
   suspended = "True",
+  reason = "PodTerminated",
 }: {
   named?: string;
   epoch?: number;
   suspended?: "True" | "False";
+  reason?: string;
 } = {}) {
   return {
     metadata: { name: "box", namespace: "default", uid: "box" },
@@ -36,7 +38,7 @@ function sandbox({
       podTemplate: { metadata: { annotations: named === undefined ? {} : { "podsnapshot.gke.io/ps-name": named } } },
     },
     status: {
-      conditions: [condition("Suspended", suspended, "R")],
+      conditions: [condition("Suspended", suspended, reason)],
       ...(epoch !== undefined && { suspension: { epoch } }),
     },
   } as unknown as Sandbox;
@@ -44,7 +46,7 @@ function sandbox({
 const [older, newer] = [snapshot("older", 1), snapshot("newer", 2)];
 const plain = { ...newer, metadata: { ...newer.metadata, ownerReferences: [] } };
 
-describe("the Pod snapshot that a Sandbox resumes from", () => {
+describe("the Pod snapshot that a Sandbox resumes from (STATE-33)", () => {
   test.for([
     ["the newest", sandbox(), [older, newer], "newer"],
     ["the one that the annotation names", sandbox({ named: "older" }), [older, newer], "older"],
@@ -57,6 +59,14 @@ describe("the Pod snapshot that a Sandbox resumes from", () => {
       undefined,
     ],
     ["none that it has been restored from already", sandbox({ epoch: 1 }), [newer], undefined],
+    ["none after it was suspended for being idle", sandbox({ reason: "Idle" }), [newer], undefined],
+    ["a named one, also then", sandbox({ reason: "Idle", named: "newer" }), [newer], "newer"],
+    [
+      "one taken since the last restore, by a clock that was set back",
+      sandbox({ epoch: 1 }),
+      [newer, snapshot("next", 0, { epoch: 1 })],
+      "next",
+    ],
     ["one taken since the last restore", sandbox({ epoch: 1 }), [snapshot("next", 3, { epoch: 1 })], "next"],
     ["a named one, also again", sandbox({ named: "newer", epoch: 5 }), [newer], "newer"],
     ["none that is not complete", sandbox(), [snapshot("s", 1, { conditions: [] })], undefined],

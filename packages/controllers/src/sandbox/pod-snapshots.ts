@@ -1,5 +1,6 @@
 import {
   controllerOf,
+  findCondition,
   groupOf,
   isConditionTrue,
   podSnapshotNameAnnotation,
@@ -14,19 +15,23 @@ const podSnapshotKind = { group: groupOf(podSnapshots.apiVersion), kind: podSnap
 /**
  * The Pod snapshot that a suspended Sandbox resumes from: the one that the annotation of its Pod template names, else the newest
  * that was taken since the Sandbox was last restored. A Pod that was lost is not replaced by one from a snapshot, because what
- * the Sandbox has written since would be lost. `snapshots` are those of this Sandbox.
+ * the Sandbox has written since would be lost. The same holds for a Sandbox that was suspended because it was idle: nobody asked
+ * for an earlier state. `snapshots` are those of this Sandbox.
  */
 export function podSnapshotFor(
   { spec, status }: Sandbox,
   snapshots: readonly SandboxSnapshot[],
 ): SandboxSnapshot | undefined {
-  if (!isConditionTrue(status?.conditions, "Suspended")) return undefined;
+  const suspended = findCondition(status?.conditions, "Suspended");
+  if (suspended?.status !== "True") return undefined;
   const usable = snapshots.filter(isUsable);
   const named = spec?.podTemplate?.metadata?.annotations?.[podSnapshotNameAnnotation];
   if (named !== undefined) return usable.find(({ metadata }) => metadata.name === named);
+  if (suspended.reason === "Idle") return undefined;
+  // Epochs never go back, but clocks do.
   const epoch = status?.suspension?.epoch ?? 0;
-  const newest = usable.toSorted((a, b) => createdAt(b).localeCompare(createdAt(a)))[0];
-  return newest !== undefined && (newest.status?.epoch ?? 0) >= epoch ? newest : undefined;
+  const recent = usable.filter((snapshot) => (snapshot.status?.epoch ?? 0) >= epoch);
+  return recent.toSorted((a, b) => createdAt(b).localeCompare(createdAt(a)))[0];
 }
 
 /** Whether it is shown as a PodSnapshot, and complete. */

@@ -9,6 +9,7 @@ import {
   objectKey,
   type Scope,
   type Trigger,
+  watching,
 } from "@agent-sandbox/kube";
 import { LateInformer } from "../late-informer.ts";
 import { podSnapshotFor } from "./pod-snapshots.ts";
@@ -44,10 +45,14 @@ export class SnapshotCache {
     }
   }
 
-  /** Enqueues the Sandboxes that name a snapshot when it changes. */
+  /**
+   * Enqueues the Sandboxes that name a snapshot when it changes. With Pod snapshots, the controller waits for the cache: before its
+   * first list, a Sandbox would be resumed without them.
+   */
   trigger(sandboxes: Informer<Sandbox>): Trigger {
     const bySnapshot = sandboxes.index("snapshot", snapshotKeys);
-    return this.#snapshots.trigger((snapshot) => bySnapshot.get(objectKey(snapshot)).map(objectKey));
+    const keysOf = (snapshot: SandboxSnapshot): string[] => bySnapshot.get(objectKey(snapshot)).map(objectKey);
+    return this.#bySource === undefined ? this.#snapshots.trigger(keysOf) : watching(this.#snapshots.open(), keysOf);
   }
 }
 
