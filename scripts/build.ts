@@ -5,6 +5,7 @@
  */
 import { existsSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { buildDashboardPage } from "./dashboard-page.ts";
 import { newestChange } from "./newest-change.ts";
 import { buildSandboxd, bundleCommandLine, type GoArchitecture, writeLauncher } from "./program.ts";
 
@@ -36,6 +37,7 @@ const startedAt = new Date();
 const { files } = await bundleCommandLine(dist);
 removeOldFiles(files);
 writeLauncher(dist);
+await buildDashboardPage(`${dist}/dashboard`);
 
 const ownArchitecture: GoArchitecture = process.arch === "arm64" ? "arm64" : "amd64";
 const architectures: readonly GoArchitecture[] = process.argv.includes("--all")

@@ -12,6 +12,8 @@ export const mayImport: ImportTable = {
   router: { api: "values", kube: "values" },
   compat: { api: "values", kube: "values" },
   sdk: { kube: "values" },
+  dashboard: { api: "values", kube: "values", sdk: "values" },
+  mcp: { api: "values", kube: "values", sdk: "values" },
   cli: {
     api: "values",
     kube: "values",
@@ -20,6 +22,9 @@ export const mayImport: ImportTable = {
     node: "values",
     router: "values",
     compat: "values",
+    dashboard: "values",
+    sdk: "values",
+    mcp: "values",
   },
 };
 

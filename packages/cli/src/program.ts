@@ -3,6 +3,7 @@ import { declareBox } from "./declare/box.ts";
 import { declareCluster } from "./declare/cluster.ts";
 import { declareCompletion } from "./declare/completion.ts";
 import { declareConfig } from "./declare/config.ts";
+import { declareDashboard } from "./declare/dashboard.ts";
 import { declareImages } from "./declare/images.ts";
 import { declareObjects, declareSessions } from "./declare/objects.ts";
 import { withFolder, withServer } from "./declare/options.ts";
@@ -36,6 +37,7 @@ export function createProgram(): Command {
 
   // The help lists the commands in this order.
   declareBox(program);
+  declareDashboard(program);
   declareSandboxes(program);
   declareAccess(program);
   declareObjects(program);

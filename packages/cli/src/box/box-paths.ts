@@ -9,6 +9,8 @@ export interface BoxPaths {
   readonly log: string;
   /** The key with which the router signs tokens and browser sessions. */
   readonly routerKey: string;
+  /** The sessions of the dashboard, with the tokens of their users. */
+  readonly dashboardSessions: string;
   /** Describes the running box process; see `running-box.ts`. */
   readonly record: string;
 }
@@ -21,6 +23,7 @@ export function boxPaths(dataDir: string): BoxPaths {
     groupKubeconfig: join(root, "group.kubeconfig"),
     log: join(root, "box.log"),
     routerKey: join(root, "router.key"),
+    dashboardSessions: join(root, "dashboard-sessions.json"),
     record: join(root, "box.json"),
   };
 }
@@ -28,6 +31,7 @@ export function boxPaths(dataDir: string): BoxPaths {
 export const defaultDataDir = "/var/lib/agent-sandbox";
 export const defaultListen = "127.0.0.1:7643";
 export const defaultRouterListen = "127.0.0.1:7680";
+export const defaultDashboardListen = "127.0.0.1:7681";
 export const defaultCompatListen = "127.0.0.1:7682";
 
 export function dataDirFrom(option: string | undefined, environment: NodeJS.ProcessEnv): string {

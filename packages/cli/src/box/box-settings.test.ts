@@ -16,7 +16,10 @@ test("takes all settings of the box, or none", () => {
 
 test.for([
   [[], "box must be an object"],
-  [{ port: 1 }, "box.port is unknown; valid fields are listen, routerListen, compatListen, allowOrigins, group"],
+  [
+    { port: 1 },
+    "box.port is unknown; valid fields are listen, routerListen, dashboardListen, compatListen, allowOrigins, group",
+  ],
   [{ listen: 7643 }, "box.listen: must be a text"],
   [{ listen: "7643" }, 'box.listen: Cannot listen on "7643": write address:port'],
   [{ routerListen: ":80" }, "box.routerListen: Cannot listen on"],

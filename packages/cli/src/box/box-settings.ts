@@ -9,6 +9,8 @@ export interface BoxSettings {
   readonly listen?: string;
   /** Address of the router. Default: 127.0.0.1:7680. */
   readonly routerListen?: string;
+  /** Address of the dashboard. Default: 127.0.0.1:7681. */
+  readonly dashboardListen?: string;
   /** Address of the listener for clients of other platforms. Default: 127.0.0.1:7682. */
   readonly compatListen?: string;
   /** Origins whose web pages may use the API server and the router. Default: none. */
@@ -37,6 +39,7 @@ export function checkBoxSettings(found: unknown, refuse: (why: string) => Error)
 const checks: Readonly<Record<string, (value: unknown) => string | undefined>> = {
   listen: (value) => problemOf(() => parseListen(textOf(value))),
   routerListen: (value) => problemOf(() => parseListen(textOf(value))),
+  dashboardListen: (value) => problemOf(() => parseListen(textOf(value))),
   compatListen: (value) => problemOf(() => parseListen(textOf(value))),
   allowOrigins: (value) => problemOf(() => checkOrigins(textsOf(value))),
   group: (value) => problemOf(() => checkGroup(textOf(value))),

@@ -1,19 +1,25 @@
-import { randomBytes } from "node:crypto";
-import { writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { accountIdentity, createApiServer, type Listening, nodeIdentity } from "@agent-sandbox/apiserver";
-import { startControllers } from "@agent-sandbox/controllers";
+import {
+  type ApiServer,
+  accountIdentity,
+  createApiServer,
+  type Listening,
+  nodeIdentity,
+} from "@agent-sandbox/apiserver";
+import { type RunningControllers, startControllers } from "@agent-sandbox/controllers";
 import { KubeError, type Logger, type PodSessions, type PodStreams, type RouterForward } from "@agent-sandbox/kube";
 import { createNode, type EmbeddedNode, type NodeSettings } from "@agent-sandbox/node";
-import { type Router, startRouter } from "@agent-sandbox/router";
+import type { Router } from "@agent-sandbox/router";
 import { openLog } from "../open-log.ts";
 import { reasonOf } from "../report-failure.ts";
 import { readApiSettings } from "./api-settings.ts";
 import type { StartReport } from "./background.ts";
 import { keepBounded } from "./bounded-log.ts";
 import { startBoxCompat } from "./box-compat.ts";
+import { startBoxDashboard } from "./box-dashboard.ts";
 import type { BoxPaths } from "./box-paths.ts";
+import { startBoxRouter } from "./box-router.ts";
 import { clientAs } from "./component-client.ts";
 import { closeToGroups, openToGroup } from "./group-access.ts";
 import type { MachineGroup } from "./machine-group.ts";
@@ -47,6 +53,7 @@ export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void
 export interface BoxAddresses {
   readonly api: { readonly host: string; readonly port: number };
   readonly router: { readonly host: string; readonly port: number };
+  readonly dashboard: { readonly host: string; readonly port: number };
   readonly compat: { readonly host: string; readonly port: number };
 }
 
@@ -65,6 +72,7 @@ export interface BoxOptions {
 interface Box extends AsyncDisposable {
   readonly url: string;
   readonly routerUrl: string;
+  readonly dashboardUrl: string;
   readonly compatUrl: string;
   readonly warnings: readonly string[];
 }
@@ -119,30 +127,40 @@ async function startComponents(
       logger: log,
     }),
   );
-  const controllers = starting.use(
-    startControllers({
-      client: clientAs(server, accountIdentity(controllerAccount)),
-      log,
-      instance: nodeName,
-      settings: { keepRootFilesystem: true, runtime: { image: "sandboxd", delivery: "ImageVolume" } },
-      pools: { refillPauseMs },
-      podSnapshots: true,
-    }),
-  );
+  const controllers = starting.use(startBoxControllers(server, nodeName, log));
 
   listening = await server.listen(addresses.api);
   listening.writeKubeconfig(paths.kubeconfig);
-  const auth = { keyFiles: [routerKey(paths)] };
-  const client = clientAs(server, accountIdentity(routerAccount));
-  const router = starting.use(await startRouter({ client, listen: addresses.router, allowedOrigins, auth, log }));
+  const router = starting.use(await startBoxRouter(server, { listen: addresses.router, allowedOrigins, paths, log }));
   const compat = starting.use(await startBoxCompat({ server, router, listen: addresses.compat, log }));
+  const dashboard = starting.use(
+    await startBoxDashboard({ listening, router, listen: addresses.dashboard, paths, log }),
+  );
   const access = { paths, transport: server.transport, listening, log };
   if (group === undefined) await closeToGroups(access);
   else starting.use(await openToGroup(group, access));
   await Promise.all([node.ready, controllers.ready, router.ready, compat.ready]);
   started.resolve(router);
   const dispose = disposeOf(starting.move());
-  return { url: listening.url, routerUrl: router.url, compatUrl: compat.url, warnings: node.warnings, ...dispose };
+  return {
+    url: listening.url,
+    routerUrl: router.url,
+    dashboardUrl: dashboard.url,
+    compatUrl: compat.url,
+    warnings: node.warnings,
+    ...dispose,
+  };
+}
+
+function startBoxControllers(server: ApiServer, instance: string, log: Logger): RunningControllers {
+  return startControllers({
+    client: clientAs(server, accountIdentity(controllerAccount)),
+    log,
+    instance,
+    settings: { keepRootFilesystem: true, runtime: { image: "sandboxd", delivery: "ImageVolume" } },
+    pools: { refillPauseMs },
+    podSnapshots: true,
+  });
 }
 
 const disposeOf = (owned: AsyncDisposableStack): AsyncDisposable => ({
@@ -156,17 +174,6 @@ const hostOf = ({ url }: Listening): string => new URL(url).hostname.replace(/^\
 const refillPauseMs = 100;
 
 const controllerAccount = { namespace: "agent-sandbox-system", name: "agent-sandbox-controller" };
-const routerAccount = { namespace: "agent-sandbox-system", name: "agent-sandbox-router" };
-
-/** Creates the key on the first start only, so that tokens stay valid after a restart. */
-function routerKey({ routerKey: path }: BoxPaths): string {
-  try {
-    writeFileSync(path, randomBytes(32).toString("base64url"), { mode: 0o600, flag: "wx" });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-  return path;
-}
 
 /** Streams that fail with ServiceUnavailable until the node has started: the API server starts before the node. */
 function lateStreams(current: () => Required<PodStreams> | undefined): PodStreams {

@@ -9,6 +9,8 @@ export interface RunningBox {
   readonly processStart: string;
   readonly url: string;
   readonly routerUrl: string;
+  /** Where programs ask the dashboard for login links. Absent in the record of an older version. */
+  readonly dashboardUrl?: string;
   /** Where clients of other platforms connect. Absent in the record of an older version. */
   readonly compatUrl?: string;
   readonly startedAt: string;
@@ -20,18 +22,20 @@ export interface RunningBox {
   readonly build?: string;
 }
 
-export interface StartedBoxFacts extends Pick<RunningBox, "url" | "routerUrl" | "compatUrl" | "words" | "node"> {
+export interface StartedBoxFacts
+  extends Pick<RunningBox, "url" | "routerUrl" | "dashboardUrl" | "compatUrl" | "words" | "node"> {
   /** The group that may read the record. */
   readonly gid?: number | undefined;
 }
 
 export function recordRunningBox(paths: BoxPaths, box: StartedBoxFacts): void {
-  const { url, routerUrl, compatUrl, words, node, gid } = box;
+  const { url, routerUrl, dashboardUrl, compatUrl, words, node, gid } = box;
   const record: RunningBox = {
     pid: process.pid,
     processStart: processStartOf(process.pid) ?? "",
     url,
     routerUrl,
+    ...(dashboardUrl !== undefined && { dashboardUrl }),
     ...(compatUrl !== undefined && { compatUrl }),
     startedAt: new Date().toISOString(),
     ...(words !== undefined && { words }),

@@ -5,7 +5,7 @@ import { explainFailedStart } from "./start-failure.ts";
 
 const start = {
   paths: boxPaths("/srv/box"),
-  addresses: { api: { port: 7643 }, router: { port: 7680 }, compat: { port: 7682 } },
+  addresses: { api: { port: 7643 }, router: { port: 7680 }, dashboard: { port: 7681 }, compat: { port: 7682 } },
   findHolder: (port: number) => (port === 7643 ? "process 8 (nginx)" : undefined),
 };
 

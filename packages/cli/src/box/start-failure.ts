@@ -9,6 +9,7 @@ export interface FailedStart {
   readonly addresses: {
     readonly api: { readonly port: number };
     readonly router: { readonly port: number };
+    readonly dashboard: { readonly port: number };
     readonly compat: { readonly port: number };
   };
   readonly findHolder?: (port: number) => string | undefined;
@@ -41,6 +42,7 @@ interface Listen {
 function flagOf({ port }: Listen, { addresses }: FailedStart): string {
   if (port === addresses.api.port) return "--listen ADDRESS:PORT";
   if (port === addresses.router.port) return "--router-listen ADDRESS:PORT";
+  if (port === addresses.dashboard.port) return "--dashboard-listen ADDRESS:PORT";
   return port === addresses.compat.port ? "--compat-listen ADDRESS:PORT" : "--listen ADDRESS:PORT";
 }
 

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Sandbox } from "@agent-sandbox/api";
 import { afterAll, expect, test } from "vitest";
+import { browserProgram } from "../client/open-browser.ts";
 import { routerPodIn } from "../client/router-address.ts";
-import { browserProgram, checkLink, declaredPort, parsePort } from "./open.ts";
+import { checkLink, declaredPort, parsePort } from "./open.ts";
 
 test.for(["0", "65536", "-1", "http", "", "80 ", "1e3"])("%j is not a port", (text) => {
   expect(() => parsePort(text)).toThrow(`Cannot read port "${text}"`);

@@ -1,9 +1,7 @@
-import { spawn } from "node:child_process";
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
 import type { Sandbox } from "@agent-sandbox/api";
 import { connect, type GlobalOptions } from "../client/connect.ts";
 import { findSandbox } from "../client/find-sandbox.ts";
+import { presentLink } from "../client/open-browser.ts";
 import { findRouter } from "../client/router-address.ts";
 import { CommandError } from "../command-error.ts";
 import { ownToken } from "./token.ts";
@@ -23,12 +21,9 @@ export async function open(name: string, portText: string | undefined, options: 
   await using router = await findRouter(connection, options.router);
   const place = { namespace: connection.namespace, name: sandbox.metadata.name ?? "", port };
   const link = checkLink(await requestLink(router.url, token, place), router.url);
-  const browser = options.print === true ? undefined : browserProgram(process.env);
-  if (browser === undefined) console.log(link);
-  else startBrowser(browser, link);
+  const next = presentLink(link, options);
   if (!router.isForwarded) {
-    if (options.print !== true)
-      console.error(browser === undefined ? "Open this link within a minute. It works once" : "Opened in the browser");
+    if (next !== undefined) console.error(next);
     return;
   }
   console.error(
@@ -96,26 +91,4 @@ export function checkLink(link: string, router: string): string {
     throw new CommandError(`the router serves sandboxes at ${url.hostname}: name its own address with --router`);
   }
   return url.href;
-}
-
-/** xdg-open, if there is a display to open a browser on. */
-export function browserProgram(environment: NodeJS.ProcessEnv): string | undefined {
-  if (!environment["DISPLAY"] && !environment["WAYLAND_DISPLAY"]) return undefined;
-  const folders = (environment["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
-  return folders.map((folder) => join(folder, "xdg-open")).find(isProgram);
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function startBrowser(program: string, link: string): void {
-  const child = spawn(program, [link], { stdio: "ignore", detached: true });
-  child.once("error", () => console.log(link));
-  child.unref();
 }

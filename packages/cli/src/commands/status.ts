@@ -22,6 +22,7 @@ export async function status(options: GlobalOptions): Promise<void> {
   console.log(`The box is running (process ${box.pid}) since ${box.startedAt}`);
   console.log(`  API         ${box.url}`);
   console.log(`  router      ${box.routerUrl}`);
+  if (box.dashboardUrl !== undefined) console.log(`  dashboard   ${box.dashboardUrl}`);
   console.log(`  kubeconfig  ${kubeconfigOf(paths)}`);
   console.log(`  log         ${paths.log}`);
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;

@@ -7,6 +7,7 @@ import {
   boxPaths,
   dataDirFrom,
   defaultCompatListen,
+  defaultDashboardListen,
   defaultListen,
   defaultRouterListen,
 } from "../box/box-paths.ts";
@@ -24,6 +25,7 @@ export interface UpOptions extends GlobalOptions, NodeFlags {
   readonly foreground?: boolean;
   readonly listen?: string;
   readonly routerListen?: string;
+  readonly dashboardListen?: string;
   readonly compatListen?: string;
   readonly auditLog?: string;
   readonly allowOrigin?: readonly string[];
@@ -66,13 +68,20 @@ async function readWanted(options: UpOptions, { dataDir }: BoxPaths): Promise<Wa
   await readApiSettings(dataDir);
   const listen = options.listen ?? file.listen ?? defaultListen;
   const routerListen = options.routerListen ?? file.routerListen ?? defaultRouterListen;
-  const compatListen = options.compatListen ?? file.compatListen ?? compatListenFor(routerListen);
+  const compatListen = options.compatListen ?? file.compatListen ?? listenBeside(routerListen, defaultCompatListen);
+  const dashboardListen =
+    options.dashboardListen ?? file.dashboardListen ?? listenBeside(routerListen, defaultDashboardListen);
   const allowedOrigins = checkOrigins(options.allowOrigin ?? file.allowOrigins ?? []);
   const group = options.group ?? file.group;
   // The background process has another working folder.
   const auditLog = options.auditLog === undefined ? undefined : resolve(options.auditLog);
   return {
-    addresses: { api: parseListen(listen), router: parseListen(routerListen), compat: parseListen(compatListen) },
+    addresses: {
+      api: parseListen(listen),
+      router: parseListen(routerListen),
+      dashboard: parseListen(dashboardListen),
+      compat: parseListen(compatListen),
+    },
     node: settingsOf(options),
     auditLog,
     allowedOrigins,
@@ -86,6 +95,8 @@ async function readWanted(options: UpOptions, { dataDir }: BoxPaths): Promise<Wa
       listen,
       "--router-listen",
       routerListen,
+      "--dashboard-listen",
+      dashboardListen,
       "--compat-listen",
       compatListen,
       ...(auditLog === undefined ? [] : ["--audit-log", auditLog]),
@@ -97,8 +108,8 @@ async function readWanted(options: UpOptions, { dataDir }: BoxPaths): Promise<Wa
 }
 
 /** Several boxes on one machine differ in the addresses of their API servers and routers. */
-function compatListenFor(routerListen: string): string {
-  return routerListen === defaultRouterListen ? defaultCompatListen : `${routerListen.replace(/:\d+$/, "")}:0`;
+function listenBeside(routerListen: string, standard: string): string {
+  return routerListen === defaultRouterListen ? standard : `${routerListen.replace(/:\d+$/, "")}:0`;
 }
 
 async function start({ foreground }: UpOptions, paths: BoxPaths, { words, ...wanted }: Wanted): Promise<void> {
@@ -136,6 +147,9 @@ function describe(box: StartedBox, kubeconfig: string, log: string): void {
   console.log(`  API         ${box.url}`);
   console.log(`  router      ${box.routerUrl}    (${box.routerUrl}/sandboxes/<namespace>/<sandbox>/<port>/;`);
   console.log(`              in browsers and curl also ${describeHost(box.routerUrl)})`);
+  if (box.dashboardUrl !== undefined) {
+    console.log(`  dashboard   ${box.dashboardUrl}    (agent-sandbox dashboard opens it)`);
+  }
   if (box.compatUrl !== undefined) {
     console.log(`  E2B         ${box.compatUrl}/e2b    (eval "$(agent-sandbox env e2b)" points its clients here)`);
   }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { defaultCompatListen, defaultListen, defaultRouterListen } from "../box/box-paths.ts";
+import { defaultCompatListen, defaultDashboardListen, defaultListen, defaultRouterListen } from "../box/box-paths.ts";
 import { appended, withFolder, withServer } from "./options.ts";
 
 /** Commands that start and stop the box. */
@@ -27,6 +27,10 @@ function declareUp(program: Command): void {
     .option(
       "--router-listen <address>",
       `address of the router, which receives traffic for sandboxes (default: ${defaultRouterListen})`,
+    )
+    .option(
+      "--dashboard-listen <address>",
+      `address of the dashboard (default: ${defaultDashboardListen}, or a free port if --router-listen is given)`,
     )
     .option(
       "--compat-listen <address>",

@@ -1,0 +1,1 @@
+export { type Dashboard, type DashboardOptions, startDashboard } from "./start-dashboard.ts";

@@ -1,0 +1,103 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse, request as send } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { dashboardHost } from "./check-request.ts";
+import { type Dashboard, startDashboard } from "./start-dashboard.ts";
+
+export interface Received {
+  readonly url: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+/** An HTTP server that records its requests. */
+export async function startUpstream(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<AsyncDisposable & { readonly url: string; readonly received: Received[] }> {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    void receive(request, response);
+  });
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    received.push({ url: request.url ?? "", headers: request.headers, body: await text(request) });
+    answer(request, response);
+  };
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+/** Sends a request with exactly these headers; a name without a value removes one. */
+export async function ask(
+  dashboard: Dashboard,
+  path: string,
+  { method = "GET", headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+): Promise<Reply> {
+  const { port } = new URL(dashboard.address);
+  const sent = send({
+    host: "127.0.0.1",
+    port,
+    path,
+    method,
+    headers: { host: `${dashboardHost}:${port}`, ...headers },
+  });
+  sent.end(body);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response) };
+}
+
+export interface LoggedIn {
+  readonly cookie: string;
+  readonly requestToken: string;
+}
+
+export const userToken = "the-token-of-the-user";
+
+/** A dashboard of two upstreams, and a user who has logged in. */
+export async function startWithUser(
+  stack: AsyncDisposableStack,
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  sessionFile?: string,
+) {
+  const api = stack.use(
+    await startUpstream((request, response) => {
+      if (request.url?.endsWith("/selfsubjectreviews") !== true) return answer(request, response);
+      const isKnown = request.headers.authorization === `Bearer ${userToken}`;
+      response.statusCode = isKnown ? 201 : 401;
+      response.end(JSON.stringify({ status: { userInfo: { username: "alice" } } }));
+    }),
+  );
+  const router = stack.use(await startUpstream(answer));
+  const file = sessionFile === undefined ? {} : { sessionFile };
+  const options = {
+    listen: { host: "127.0.0.1", port: 0 },
+    api: { url: api.url },
+    router: router.url,
+    page: "/none",
+    ...file,
+  };
+  const dashboard = stack.use(await startDashboard(options));
+  const link = await ask(dashboard, "/logins", { method: "POST", headers: { authorization: `Bearer ${userToken}` } });
+  const { url } = JSON.parse(link.body) as { url: string };
+  const { pathname, search } = new URL(url);
+  const login = await ask(dashboard, pathname + search);
+  const cookie = (login.headers["set-cookie"]?.[0] ?? "").split(";")[0] ?? "";
+  const session = await ask(dashboard, "/session", { headers: { cookie } });
+  const { requestToken } = JSON.parse(session.body) as { requestToken: string };
+  return { api, router, dashboard, link: pathname + search, login, user: { cookie, requestToken } satisfies LoggedIn };
+}
