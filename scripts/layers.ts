@@ -59,7 +59,9 @@ function checkFile(root: string, file: string): string[] {
 }
 
 function checkLayers(root: string): string[] {
-  return globSync("packages/*/{src,test,generate}/**/*.{ts,tsx}", { cwd: root }).flatMap((file) => checkFile(root, file));
+  return globSync("packages/*/{src,test,generate}/**/*.{ts,tsx}", { cwd: root }).flatMap((file) =>
+    checkFile(root, file),
+  );
 }
 
 if (import.meta.main) {

@@ -30,7 +30,8 @@ describe.skipIf(reason !== undefined)("the Python clients of E2B", () => {
   let box: CompatBox;
   beforeAll(async () => {
     box = await CompatBox.start();
-    expect(await box.box.runWith(JSON.stringify(plainTemplate), "apply", "-f", "-")).toMatchObject({ code: 0 });
+    const applied = await box.box.runWith(JSON.stringify(plainTemplate), "apply", "-f", "-");
+    if (applied.code !== 0) throw new Error(`Cannot apply the template "plain": ${applied.stderr}`);
   }, 180_000);
   afterAll(async () => await box?.[Symbol.asyncDispose](), 120_000);
 

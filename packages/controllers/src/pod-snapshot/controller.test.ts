@@ -105,7 +105,7 @@ describe("the controllers of Pod snapshots", () => {
       made.push(world.server.read(podSnapshots, { namespace, name: uid })?.metadata.creationTimestamp);
     }
     expect(new Set(made.filter((time) => time !== undefined)).size).toBe(3);
-    expect(made.toSorted()).toEqual(made);
+    expect(made.toSorted((one, other) => (one ?? "").localeCompare(other ?? ""))).toEqual(made);
   });
 
   test("a snapshot that fails fails its trigger, with the reason", async () => {

@@ -11,10 +11,15 @@ export interface Received {
   readonly body: string;
 }
 
+export interface StartedUpstream extends AsyncDisposable {
+  readonly url: string;
+  readonly received: readonly Received[];
+}
+
 /** An HTTP server that records its requests. */
 export async function startUpstream(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<AsyncDisposable & { readonly url: string; readonly received: Received[] }> {
+): Promise<StartedUpstream> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
     void receive(request, response);
@@ -66,6 +71,16 @@ export interface LoggedIn {
   readonly requestToken: string;
 }
 
+export interface StartedDashboard {
+  readonly api: StartedUpstream;
+  readonly router: StartedUpstream;
+  readonly dashboard: Dashboard;
+  /** The login link, which has been used. */
+  readonly link: string;
+  readonly login: Reply;
+  readonly user: LoggedIn;
+}
+
 export const userToken = "the-token-of-the-user";
 
 /** A dashboard of two upstreams, and a user who has logged in. */
@@ -73,7 +88,7 @@ export async function startWithUser(
   stack: AsyncDisposableStack,
   answer: (request: IncomingMessage, response: ServerResponse) => void,
   sessionFile?: string,
-) {
+): Promise<StartedDashboard> {
   const api = stack.use(
     await startUpstream((request, response) => {
       if (request.url?.endsWith("/selfsubjectreviews") !== true) return answer(request, response);
@@ -99,5 +114,5 @@ export async function startWithUser(
   const cookie = (login.headers["set-cookie"]?.[0] ?? "").split(";")[0] ?? "";
   const session = await ask(dashboard, "/session", { headers: { cookie } });
   const { requestToken } = JSON.parse(session.body) as { requestToken: string };
-  return { api, router, dashboard, link: pathname + search, login, user: { cookie, requestToken } satisfies LoggedIn };
+  return { api, router, dashboard, link: pathname + search, login, user: { cookie, requestToken } };
 }
