@@ -1,4 +1,5 @@
 import { createRoot } from "react-dom/client";
+import { App } from "./app.tsx";
 import "./style.css";
 
-createRoot(document.getElementById("root") as HTMLElement).render(<h1>Agent Sandbox</h1>);
+createRoot(document.getElementById("root") as HTMLElement).render(<App />);

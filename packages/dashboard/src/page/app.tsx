@@ -1,0 +1,78 @@
+/**
+ * The pages by address. Only the overview is part of the first load; other pages are loaded when they are opened. To add a page,
+ * add a route here and an entry in `shell/navigation.tsx`.
+ */
+import { lazy, Suspense, useEffect, useState } from "react";
+import { Route, Switch } from "wouter";
+import { ToastProvider } from "./components/toast.tsx";
+import { Backend, BackendProvider } from "./data/backend.ts";
+import { loadSession } from "./data/session.ts";
+import { OverviewPage } from "./overview/overview-page.tsx";
+import { ErrorBoundary } from "./shell/error-boundary.tsx";
+import { Layout } from "./shell/layout.tsx";
+import { NotFound } from "./shell/not-found.tsx";
+import { PreferencesProvider } from "./shell/preferences.tsx";
+import { ScopeProvider } from "./shell/scope.tsx";
+import { SignedOut } from "./shell/signed-out.tsx";
+
+const SandboxPage = lazy(() => import("./sandbox/sandbox-page.tsx"));
+
+type Entry = "loading" | "signed-out" | Backend | Error;
+
+export function App() {
+  const [entry, setEntry] = useState<Entry>("loading");
+  useEffect(() => {
+    const leave = (): void => setEntry("signed-out");
+    loadSession().then(
+      (session) => setEntry(session === undefined ? "signed-out" : new Backend(session, leave)),
+      (error: unknown) => setEntry(error as Error),
+    );
+  }, []);
+  return (
+    <PreferencesProvider>
+      {entry === "loading" && <Loading />}
+      {entry === "signed-out" && <SignedOut />}
+      {entry instanceof Error && <SignedOut problem="The dashboard cannot be reached: the box may be stopped." />}
+      {entry instanceof Backend && (
+        <BackendProvider value={entry}>
+          <ToastProvider>
+            <ScopeProvider>
+              <Layout onSearch={() => undefined} onSignedOut={() => setEntry("signed-out")}>
+                <ErrorBoundary>
+                  <Suspense fallback={<Loading />}>
+                    <Routes />
+                  </Suspense>
+                </ErrorBoundary>
+              </Layout>
+            </ScopeProvider>
+          </ToastProvider>
+        </BackendProvider>
+      )}
+    </PreferencesProvider>
+  );
+}
+
+function Routes() {
+  return (
+    <Switch>
+      <Route path="/">
+        <OverviewPage />
+      </Route>
+      <Route path="/sandboxes/:namespace/:name">
+        {({ namespace, name }) => <SandboxPage key={`${namespace}/${name}`} namespace={namespace} name={name} />}
+      </Route>
+      <Route>
+        <NotFound />
+      </Route>
+    </Switch>
+  );
+}
+
+function Loading() {
+  return (
+    <div className="loading" role="status">
+      <span className="spinner" aria-hidden />
+      <span className="visually-hidden">Loading</span>
+    </div>
+  );
+}
