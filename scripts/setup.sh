@@ -58,6 +58,7 @@ python3|python3|runs the Python client against the API server
 docker-registry|docker-registry|serves images to the tests
 busybox|busybox-static|provides a small image for the tests
 chromium|chromium|opens web pages of sandboxes in a browser
+prometheus|prometheus|scrapes a box in the tests
 '
 
 # Debian installs some of these in folders that are only on the PATH of root's login shell.
@@ -91,6 +92,26 @@ look_for_venv() {
   python3 -c 'import venv, ensurepip' 2>/dev/null || miss python3-venv "keeps the Python client separate from the system"
 }
 
+# The servers that the tests need. Debian would also run each as a service of this machine.
+services='docker-registry prometheus'
+
+# Runs a command that installs packages, and starts none of their services, now or at the next boot.
+without_services() {
+  local policy=/usr/sbin/policy-rc.d service made=
+  if [ ! -e "$policy" ]; then
+    made=$policy
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod 755 "$policy"
+  fi
+  local status=0
+  "$@" || status=$?
+  [ -z "$made" ] || rm -f "$made"
+  for service in $services; do
+    [[ " ${missing[*]} " != *" $service "* ]] || update-rc.d "$service" disable >/dev/null 2>&1 || true
+  done
+  return "$status"
+}
+
 # Installs all missing packages in one call, because updating the package lists is slow.
 install_missing() {
   [ "${#missing[@]}" -gt 0 ] || return 0
@@ -98,7 +119,7 @@ install_missing() {
   [ "$(id -u)" = 0 ] || fail "not root, so cannot install them. Run: sudo apt-get install --no-install-recommends ${missing[*]}"
   say "installing with apt-get: ${missing[*]}"
   apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+  without_services env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
   missing=()
 }
 

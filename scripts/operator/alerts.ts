@@ -99,4 +99,13 @@ export const alertRules: readonly AlertRule[] = [
     summary: "More than 50 requests wait for sandboxes that do not become ready.",
     description: "Sandboxes are woken by traffic and do not start, or start slowly.",
   }),
+  alert("AgentSandboxVolumeFull", {
+    expr: `kubelet_volume_stats_used_bytes / kubelet_volume_stats_capacity_bytes > 0.9 and on (namespace) sum by (namespace) (agent_sandboxes{job="${managerName}"})`,
+    for: "10m",
+    severity: "warning",
+    summary:
+      "The volume claim {{ $labels.persistentvolumeclaim }} in {{ $labels.namespace }} is more than nine tenths full.",
+    description:
+      "Writes of the sandbox fail when its volume is full. The claim may be of another program in that namespace.",
+  }),
 ];

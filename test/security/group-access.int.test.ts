@@ -77,6 +77,7 @@ describe.skipIf(reason !== undefined)("the members of the box's group", () => {
     const annotation = { metadata: { annotations: { "agents.x-k8s.io/allowed-runtimes": "runc" } } };
     expect(await ask("/api/v1/namespaces/default", { method: "PATCH", body: JSON.stringify(annotation) })).toBe(403);
     expect(await ask("/agent-sandbox/backup")).toBe(403);
+    expect(await ask("/agent-sandbox/metrics/manager")).toBe(403);
   });
 
   test("cannot stop the box, and learn who can", async () => {

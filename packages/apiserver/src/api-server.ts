@@ -5,6 +5,7 @@ import type { AccessOptions } from "./authorization/open-access.ts";
 import type { Clock } from "./clock.ts";
 import type { ShareLimits } from "./http/fair-shares.ts";
 import type { Logger } from "./logger.ts";
+import type { PartMetrics } from "./metrics/part-metrics.ts";
 import type { NamespacePercent } from "./placement/usage.ts";
 import type { HistoryBounds } from "./store/history.ts";
 import type { KeyAndCertificate } from "./tls/certificate.ts";
@@ -24,6 +25,8 @@ export interface ApiServerOptions {
   readonly podSessions?: PodSessions | undefined;
   /** The router, to which clients can forward a port. Default: none, and the objects through which they find it do not exist. */
   readonly routerForward?: RouterForward | undefined;
+  /** The metrics of other parts of the box, in the Prometheus text format, by the name of the part. Default: none. */
+  readonly partMetrics?: PartMetrics | undefined;
   /** Default: no logs. */
   readonly logger?: Logger | undefined;
   /** Default: the system clock. */

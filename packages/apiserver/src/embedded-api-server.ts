@@ -22,6 +22,7 @@ import { type Caller, HttpsServer } from "./http/https-server.ts";
 import { inProcessTransport } from "./in-process.ts";
 import type { Interner } from "./interner.ts";
 import type { Logger } from "./logger.ts";
+import type { PartMetrics } from "./metrics/part-metrics.ts";
 import { RequestMetrics } from "./metrics/request-metrics.ts";
 import { Allocations } from "./placement/allocations.ts";
 import { PodBinder } from "./placement/pod-binder.ts";
@@ -57,6 +58,7 @@ export interface Parts {
   readonly podStreams: PodStreams | undefined;
   readonly podSessions: PodSessions | undefined;
   readonly routerForward: RouterForward | undefined;
+  readonly partMetrics: PartMetrics;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly bookmarkMs: number;
@@ -108,6 +110,7 @@ export class EmbeddedApiServer implements ApiServer {
       access,
       audit,
       metrics: new RequestMetrics(registry),
+      partMetrics: parts.partMetrics,
       logger,
       limits,
       nodeName,

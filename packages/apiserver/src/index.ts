@@ -8,6 +8,7 @@ export type { Clock } from "./clock.ts";
 export { createApiServer } from "./create-api-server.ts";
 export type { ShareLimits } from "./http/fair-shares.ts";
 export type { Logger } from "./logger.ts";
+export type { PartMetrics } from "./metrics/part-metrics.ts";
 export type { NamespacePercent } from "./placement/usage.ts";
 export { backUpFolder, saveBackup } from "./store/back-up-folder.ts";
 export type { HistoryBounds } from "./store/history.ts";

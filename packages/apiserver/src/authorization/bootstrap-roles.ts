@@ -171,6 +171,12 @@ const importerRules: readonly PolicyRule[] = [
   on(["get", "create"], snapshotGroups, "sandboxsnapshots/import"),
 ];
 
+/** What Prometheus scrapes. The node's proxy serves metrics only. */
+const monitoringRules: readonly PolicyRule[] = [
+  at("/metrics", "/agent-sandbox/metrics/*"),
+  on(["get"], [""], "nodes/proxy"),
+];
+
 const health = ["/healthz", "/livez", "/readyz"];
 
 /** The default roles of Kubernetes and those of the box's components. */
@@ -219,6 +225,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
   { name: "system:agent-sandbox-router", rules: routerRules },
   { name: "system:agent-sandbox-compat", rules: compatRules },
   { name: "system:agent-sandbox-group", rules: groupRules },
+  { name: "agent-sandbox-monitoring", rules: monitoringRules },
   { name: "agent-sandbox-snapshot-importer", rules: importerRules },
   { name: "admin", aggregates: true, rules: [] },
   { name: "edit", aggregates: true, partOf: "admin", rules: [] },

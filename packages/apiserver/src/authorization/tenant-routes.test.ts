@@ -224,6 +224,7 @@ describe("paths that are not resources", () => {
   test.for([
     "/metrics",
     "/agent-sandbox/backup",
+    "/agent-sandbox/metrics/router",
     "/logs",
     "/logs/x",
     "/debug/pprof",

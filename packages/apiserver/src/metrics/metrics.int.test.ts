@@ -8,7 +8,7 @@ import { samplesOf, total } from "./scrape.test.support.ts";
 let server: ApiServer;
 let listening: Listening;
 beforeAll(async () => {
-  server = await createApiServer();
+  server = await createApiServer({ partMetrics: { router: async () => "open_doors 3\n" } });
   listening = await server.listen();
 });
 afterAll(() => server.close());
@@ -88,5 +88,35 @@ describe("permission to scrape", () => {
     expect((await get("/metrics", as("system:monitoring"))).status).toBe(200);
     const text = await scrape();
     expect(total(text, "apiserver_request_total", { subresource: "/metrics", code: "403" })).toBe(1);
+  });
+});
+
+describe("the metrics of another part", () => {
+  const path = "/agent-sandbox/metrics/router";
+
+  test("are in the same format", async () => {
+    const { type } = await get("/metrics", admin());
+    expect(await get(path, admin())).toEqual({ status: 200, type, body: "open_doors 3\n" });
+    expect((await get(path, admin(), "POST")).status).toBe(405);
+  });
+
+  test.for(["manager", "", "constructor", "__proto__"])("are not found for %j", async (part) => {
+    expect((await get(`/agent-sandbox/metrics/${part}`, admin())).status).toBe(404);
+  });
+
+  test("need the role agent-sandbox-monitoring", async () => {
+    const prometheus = { ...admin(), "impersonate-user": "prometheus" };
+    expect((await get(path, prometheus)).status).toBe(403);
+    const subjects = [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "prometheus" }];
+    const roleRef = { kind: "ClusterRole", apiGroup: "rbac.authorization.k8s.io", name: "agent-sandbox-monitoring" };
+    const { status } = await server.transport.send({
+      method: "POST",
+      path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+      body: { metadata: { name: "prometheus" }, subjects, roleRef },
+    });
+    expect(status).toBe(201);
+    expect((await get(path, prometheus)).status).toBe(200);
+    expect((await get("/metrics", prometheus)).status).toBe(200);
+    expect((await get("/api/v1/namespaces", prometheus)).status).toBe(403);
   });
 });

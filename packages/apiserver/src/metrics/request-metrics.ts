@@ -17,6 +17,7 @@ const maxCustomSeries = 1000;
 const knownPaths = [
   "/.well-known",
   "/agent-sandbox/backup",
+  "/agent-sandbox/metrics",
   "/healthz",
   "/livez",
   "/metrics",

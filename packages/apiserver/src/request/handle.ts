@@ -8,6 +8,7 @@ import { withConversions } from "../conversion/conversion-scope.ts";
 import { listConverted, readyToShow } from "../conversion/converted-reads.ts";
 import { discoveryReply } from "../discovery/discovery.ts";
 import { metricsPath, metricsReply } from "../metrics/metrics-reply.ts";
+import { isPartMetrics, partMetricsReply } from "../metrics/part-metrics.ts";
 import type { RequestMeasure } from "../metrics/request-metrics.ts";
 import { routeSubresource } from "../pods/subresources.ts";
 import type { ProvidedName } from "../provided/provided-objects.ts";
@@ -82,6 +83,7 @@ async function route(context: ApiContext, request: ApiRequest, measure: RequestM
   if (path.kind !== "resource") {
     if (path.kind === "other" && path.path === backupPath) return backupReply(context, request);
     if (path.kind === "other" && path.path === metricsPath) return metricsReply(context, request);
+    if (path.kind === "other" && isPartMetrics(path.path)) return partMetricsReply(context, request, path.path);
     return openIdReply(context.access.tokens, path, request) ?? discoveryReply(context.registry, path, request);
   }
   const target = resolveTarget(path, context.registry);

@@ -6,6 +6,7 @@ import type { Clock } from "../clock.ts";
 import type { Ownership } from "../gc/ownership.ts";
 import type { Interner } from "../interner.ts";
 import type { Logger } from "../logger.ts";
+import type { PartMetrics } from "../metrics/part-metrics.ts";
 import type { RequestMetrics } from "../metrics/request-metrics.ts";
 import type { Allocations } from "../placement/allocations.ts";
 import type { Admission } from "../resources/admission.ts";
@@ -31,6 +32,7 @@ export interface ApiContext {
   /** Records every request; `undefined` when auditing is off. */
   readonly audit: AuditLog | undefined;
   readonly metrics: RequestMetrics;
+  readonly partMetrics: PartMetrics;
   readonly logger: Logger;
   /** How much each namespace may store. */
   readonly limits: NamespaceLimits;

@@ -1,13 +1,7 @@
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type ApiServer,
-  accountIdentity,
-  createApiServer,
-  type Listening,
-  nodeIdentity,
-} from "@agent-sandbox/apiserver";
-import { type RunningControllers, startControllers } from "@agent-sandbox/controllers";
+import { createApiServer, type Listening, nodeIdentity, type PartMetrics } from "@agent-sandbox/apiserver";
+import type { ManagerMetrics } from "@agent-sandbox/controllers";
 import { KubeError, type Logger, type PodSessions, type PodStreams, type RouterForward } from "@agent-sandbox/kube";
 import { createNode, type EmbeddedNode, type NodeSettings } from "@agent-sandbox/node";
 import type { Router } from "@agent-sandbox/router";
@@ -17,6 +11,7 @@ import { readApiSettings } from "./api-settings.ts";
 import type { StartReport } from "./background.ts";
 import { keepBounded } from "./bounded-log.ts";
 import { startBoxCompat } from "./box-compat.ts";
+import { createControllersMetrics, startBoxControllers } from "./box-controllers.ts";
 import { startBoxDashboard } from "./box-dashboard.ts";
 import type { BoxPaths } from "./box-paths.ts";
 import { startBoxRouter } from "./box-router.ts";
@@ -98,6 +93,7 @@ async function startComponents(
   log: Logger,
 ): Promise<Box> {
   const nodeName = hostname().toLowerCase();
+  const metrics = createControllersMetrics();
   let node: EmbeddedNode | undefined;
   let listening: Listening | undefined;
   const podStreams = lateStreams(() => node?.podStreams);
@@ -110,6 +106,7 @@ async function startComponents(
       podStreams,
       podSessions: lateSessions(started.promise),
       routerForward: lateForward(started.promise),
+      partMetrics: partMetrics(metrics, started.promise),
       logger: log,
       audit,
       allowedOrigins,
@@ -127,7 +124,7 @@ async function startComponents(
       logger: log,
     }),
   );
-  const controllers = starting.use(startBoxControllers(server, nodeName, log));
+  const controllers = starting.use(startBoxControllers(server, metrics, { instance: nodeName, log }));
 
   listening = await server.listen(addresses.api);
   listening.writeKubeconfig(paths.kubeconfig);
@@ -141,26 +138,14 @@ async function startComponents(
   else starting.use(await openToGroup(group, access));
   await Promise.all([node.ready, controllers.ready, router.ready, compat.ready]);
   started.resolve(router);
-  const dispose = disposeOf(starting.move());
   return {
     url: listening.url,
     routerUrl: router.url,
     dashboardUrl: dashboard.url,
     compatUrl: compat.url,
     warnings: node.warnings,
-    ...dispose,
+    ...disposeOf(starting.move()),
   };
-}
-
-function startBoxControllers(server: ApiServer, instance: string, log: Logger): RunningControllers {
-  return startControllers({
-    client: clientAs(server, accountIdentity(controllerAccount)),
-    log,
-    instance,
-    settings: { keepRootFilesystem: true, runtime: { image: "sandboxd", delivery: "ImageVolume" } },
-    pools: { refillPauseMs },
-    podSnapshots: true,
-  });
 }
 
 const disposeOf = (owned: AsyncDisposableStack): AsyncDisposable => ({
@@ -169,11 +154,6 @@ const disposeOf = (owned: AsyncDisposableStack): AsyncDisposable => ({
 
 /** The host of a URL, without the brackets of an IPv6 address. */
 const hostOf = ({ url }: Listening): string => new URL(url).hostname.replace(/^\[|\]$/g, "");
-
-/** A claim and a first command take less on two processors, a start of a member about 300 ms. */
-const refillPauseMs = 100;
-
-const controllerAccount = { namespace: "agent-sandbox-system", name: "agent-sandbox-controller" };
 
 /** Streams that fail with ServiceUnavailable until the node has started: the API server starts before the node. */
 function lateStreams(current: () => Required<PodStreams> | undefined): PodStreams {
@@ -199,6 +179,10 @@ function lateStreams(current: () => Required<PodStreams> | undefined): PodStream
 /** The API server serves before the router knows the Sandboxes; sessions wait for that. */
 function lateSessions(router: Promise<Router>): PodSessions {
   return { begin: async (target, signal) => (await router).podSessions.begin(target, signal) };
+}
+
+function partMetrics(controllers: ManagerMetrics, router: Promise<Router>): PartMetrics {
+  return { manager: () => controllers.registry.metrics(), router: async () => (await router).metrics() };
 }
 
 /** Port-forwards to the router wait in the same way. */
