@@ -5,6 +5,7 @@ import {
   type Pod,
   type Sandbox,
   type SandboxClaim,
+  type SandboxTemplate,
   type SandboxWarmPool,
   sandboxClaims,
   sandboxes,
@@ -22,6 +23,7 @@ import {
 import {
   type Client,
   ControllerPriority,
+  controllerOf,
   createClient,
   Fence,
   type Informer,
@@ -37,6 +39,7 @@ import type { ClaimServer } from "./claim-servers.ts";
 import { startPodFaker } from "./pod-faker.ts";
 
 export const namespace = "default";
+const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
 const configMaps: Resource = { apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true };
 
 /** An API server with Pods on a node or fake ones, and the four controllers, which can be stopped and restarted. */
@@ -105,26 +108,40 @@ export class ClaimCluster implements AsyncDisposable {
     this.#controllers = new AsyncDisposableStack();
   }
 
-  async createPool(name: string, replicas: number): Promise<void> {
-    const podTemplate = { spec: { containers: [{ name: "c", image: this.#image }] } };
-    const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
-    const metadata = { name, namespace };
+  /** A pool of Pods that sleep, with a template of the same name. */
+  async createPool(name: string, replicas: number, more: Partial<SandboxWarmPool["spec"]> = {}): Promise<void> {
+    await this.createTemplate(name);
+    const spec = { replicas, sandboxTemplateRef: { name }, ...more };
+    await this.client.create(sandboxWarmPools, {
+      apiVersion,
+      kind: "SandboxWarmPool",
+      metadata: { name, namespace },
+      spec,
+    });
+  }
+
+  async createTemplate(name: string, more: Partial<SandboxTemplate["spec"]> = {}): Promise<void> {
+    const spec = { podTemplate: { spec: this.podSpec() }, ...more };
     await this.client.create(sandboxTemplates, {
       apiVersion,
       kind: "SandboxTemplate",
-      metadata,
-      spec: { podTemplate },
+      metadata: { name, namespace },
+      spec,
     });
-    const spec = { replicas, sandboxTemplateRef: { name } };
-    await this.client.create(sandboxWarmPools, { apiVersion, kind: "SandboxWarmPool", metadata, spec });
   }
 
-  createClaim(name: string, pool: string): Promise<SandboxClaim> {
+  /** A Pod that sleeps, with these environment variables. */
+  podSpec(env: Readonly<Record<string, string>> = {}): NonNullable<Pod["spec"]> {
+    const variables = Object.entries(env).map(([name, value]) => ({ name, value }));
+    return { containers: [{ name: "c", image: this.#image, ...(variables.length > 0 && { env: variables }) }] };
+  }
+
+  createClaim(name: string, pool: string, more: Partial<SandboxClaim["spec"]> = {}): Promise<SandboxClaim> {
     return this.client.create(sandboxClaims, {
-      apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+      apiVersion,
       kind: "SandboxClaim",
       metadata: { name, namespace },
-      spec: { warmPoolRef: { name: pool } },
+      spec: { warmPoolRef: { name: pool }, ...more },
     });
   }
 
@@ -140,7 +157,7 @@ export class ClaimCluster implements AsyncDisposable {
       apiVersion: "agents.x-k8s.io/v1beta1",
       kind: "Sandbox",
       metadata: { name, namespace, ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name, uid }] },
-      spec: { operatingMode: "Suspended", podTemplate: { spec: { containers: [{ name: "c", image: this.#image }] } } },
+      spec: { operatingMode: "Suspended", podTemplate: { spec: this.podSpec() } },
     });
     await this.until(() => this.sandbox(name) !== undefined);
     await this.client.delete(configMaps, { namespace, name });
@@ -155,12 +172,27 @@ export class ClaimCluster implements AsyncDisposable {
     return this.#sandboxes.get(keyOf({ namespace, name }));
   }
 
-  /** Ready, unclaimed members of all pools. */
-  readyMembers(): number {
-    return this.#sandboxes.list().filter(({ metadata, status }) => {
-      const isMember = metadata.ownerReferences?.some(({ kind }) => kind === "SandboxWarmPool") === true;
-      return isMember && metadata.deletionTimestamp === undefined && isConditionTrue(status?.conditions, "Ready");
-    }).length;
+  pool(name: string): SandboxWarmPool | undefined {
+    return this.#pools.get(keyOf({ namespace, name }));
+  }
+
+  pod(name: string): Pod | undefined {
+    return this.#pods.get(keyOf({ namespace, name }));
+  }
+
+  /** Ready, unclaimed members of all pools, or of one. */
+  readyMembers(pool?: string): number {
+    const isReady = ({ status }: Sandbox): boolean => isConditionTrue(status?.conditions, "Ready");
+    return this.members(pool).filter(isReady).length;
+  }
+
+  /** Unclaimed members that are not being deleted. */
+  members(pool?: string): Sandbox[] {
+    return this.#sandboxes.list().filter((sandbox) => {
+      const owner = controllerOf(sandbox);
+      const isMember = owner?.kind === "SandboxWarmPool" && owner.name === (pool ?? owner.name);
+      return isMember && sandbox.metadata.deletionTimestamp === undefined;
+    });
   }
 
   readyClaims(): number {
@@ -175,7 +207,7 @@ export class ClaimCluster implements AsyncDisposable {
 
   /** Whether all claims are Ready, the pool is full and the controllers have nothing left to write. */
   isSettled(pool: string): boolean {
-    const { status, spec } = this.#pools.get(keyOf({ namespace, name: pool })) ?? {};
+    const { status, spec } = this.pool(pool) ?? {};
     const isCurrent = ({ metadata, status: of }: Sandbox): boolean =>
       findCondition(of?.conditions, "Ready")?.observedGeneration === metadata.generation;
     const marked = this.#pods.list().filter(({ metadata }) => metadata?.labels?.[warmPoolSandboxLabel] !== undefined);

@@ -99,7 +99,7 @@ test(`${pauses} leaders that are stopped and continued lose, duplicate and leak 
 test("a manager that is killed at each single write loses nothing on kube-apiserver (MANAGER-14)", {
   timeout,
 }, async () => {
-  await using world = await StormWorld.open(seededRandom(seed), startKubernetesStorm);
+  await using world = await StormWorld.open(seededRandom(seed), { startServer: startKubernetesStorm });
   const kills = await killAtEachWrite(world, [...flags, "--leader-elect=false"], { sleeps: false });
   expect(world.problems()).toEqual([]);
   expect(kills).toBeGreaterThanOrEqual(fewestKills);
@@ -108,11 +108,12 @@ test("a manager that is killed at each single write loses nothing on kube-apiser
 
 test(`${restarts} restarts of kube-apiserver lose, duplicate and leak nothing (RECOVER-12)`, { timeout }, async () => {
   let kubernetes: Kubernetes | undefined;
-  await using world = await StormWorld.open(seededRandom(seed), async () => {
+  const startServer = async (): Promise<StormServer> => {
     const started = await startKubernetesStorm();
     ({ kubernetes } = started);
     return started;
-  });
+  };
+  await using world = await StormWorld.open(seededRandom(seed), { startServer });
   await using replica = new Replica(world.kubeconfig);
   await until(() => replica.isLeader);
   let lives = 0;

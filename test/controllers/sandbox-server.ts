@@ -110,15 +110,19 @@ export class SandboxServer implements AsyncDisposable {
     return this.#cleanup.disposeAsync();
   }
 
-  async create(name: string, spec: Partial<SandboxSpec> = {}): Promise<Sandbox> {
+  /** A Pod that sleeps. */
+  get podSpec(): NonNullable<Pod["spec"]> {
     const containers = [{ name: "c", image: this.#image, command: ["sleep", "infinity"] }];
     // `sleep` as the first process ignores SIGTERM.
-    const podTemplate = { spec: { terminationGracePeriodSeconds: 1, containers } };
+    return { terminationGracePeriodSeconds: 1, containers };
+  }
+
+  async create(name: string, spec: Partial<SandboxSpec> = {}, metadata: Sandbox["metadata"] = {}): Promise<Sandbox> {
     return this.client.create(sandboxes, {
       apiVersion: "agents.x-k8s.io/v1beta1",
       kind: "Sandbox",
-      metadata: { name, namespace },
-      spec: { podTemplate, ...spec },
+      metadata: { name, namespace, ...metadata },
+      spec: { podTemplate: { spec: this.podSpec }, ...spec },
     });
   }
 
@@ -129,6 +133,20 @@ export class SandboxServer implements AsyncDisposable {
   /** Resolves when the condition holds, with the Sandbox or with undefined if it is gone. */
   until(name: string, isWanted: (sandbox: Sandbox | undefined) => boolean): Promise<Sandbox | undefined> {
     return until(this.#seen.sandboxes, name, isWanted);
+  }
+
+  /** The same for its Pod. */
+  untilPod(name: string, isWanted: (pod: Pod | undefined) => boolean): Promise<Pod | undefined> {
+    return until(this.#seen.pods, name, isWanted);
+  }
+
+  /** The same for a Service or a volume claim. */
+  untilObject(
+    kind: "services" | "volumeClaims",
+    name: string,
+    isWanted: (object: KubeObject | undefined) => boolean,
+  ): Promise<KubeObject | undefined> {
+    return until(this.#seen[kind] as Informer, name, isWanted);
   }
 
   /** Resolves when the object is terminating or gone: on a cluster another controller may keep a volume. */

@@ -9,6 +9,7 @@ import {
 import { pods, secrets, services, volumeClaims } from "@agent-sandbox/controllers";
 import { isReason } from "@agent-sandbox/kube";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeObjects } from "./objects-suite.ts";
 import { type ControlledServer, namespace, SandboxServer } from "./sandbox-server.ts";
 
 const is = (type: string) => (sandbox: Sandbox | undefined) => isConditionTrue(sandbox?.status?.conditions, type);
@@ -160,6 +161,10 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
       );
       const told = refused || (await world.until("listed", hasReason("InvalidConfiguration"))) !== undefined;
       expect(told).toBe(true);
+    });
+
+    describe("and the objects of a Sandbox", () => {
+      describeObjects(() => world);
     });
   });
 }

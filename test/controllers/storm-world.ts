@@ -34,6 +34,14 @@ import { StormProxy } from "./storm-proxy.ts";
 /** The API server of a storm, with a transport of its administrator. */
 export interface StormServer extends AsyncDisposable {
   readonly transport: Transport;
+  /** The image of Pods on a server with a real node. Without it a fake node runs them. */
+  readonly image?: string;
+}
+
+interface StormOptions {
+  readonly startServer?: () => Promise<StormServer>;
+  /** The size of each pool. */
+  readonly replicas?: number;
 }
 
 export const startEmbeddedStorm = (): Promise<StormServer> =>
@@ -42,9 +50,15 @@ export const startEmbeddedStorm = (): Promise<StormServer> =>
 const namespace = "default";
 const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
 const pools = ["a", "b"];
-const replicas = 10;
 
-/** An API server with fake Pods, a proxy for managers, and simulated users of claims. */
+interface StormParts {
+  readonly proxy: StormProxy;
+  readonly random: () => number;
+  readonly replicas: number;
+  readonly hasNode: boolean;
+}
+
+/** An API server with Pods on a node or fake ones, a proxy for managers, and simulated users of claims. */
 export class StormWorld implements AsyncDisposable {
   readonly ledger: Ledger = new Ledger();
   readonly proxy: StormProxy;
@@ -55,18 +69,17 @@ export class StormWorld implements AsyncDisposable {
   readonly #sandboxes: Informer<Sandbox>;
   readonly #pods: Informer<Pod>;
   readonly #random: () => number;
+  readonly #replicas: number;
   readonly #kept = new Set<string>();
   readonly #lives = new EventEmitter<{ begun: [] }>();
   #made = 0;
 
-  private constructor(
-    owned: AsyncDisposableStack,
-    { client, proxy, random }: { readonly client: Client; readonly proxy: StormProxy; readonly random: () => number },
-  ) {
+  private constructor(owned: AsyncDisposableStack, client: Client, { proxy, random, replicas, hasNode }: StormParts) {
     this.#owned = owned;
     this.#client = client;
     this.proxy = proxy;
     this.#random = random;
+    this.#replicas = replicas;
     const folder = owned.adopt(mkdtempSync(join(tmpdir(), "storm-")), (path) => rmSync(path, { recursive: true }));
     this.kubeconfig = join(folder, "kubeconfig");
     proxy.writeKubeconfig(this.kubeconfig);
@@ -74,24 +87,27 @@ export class StormWorld implements AsyncDisposable {
     this.#claims = informers.get(sandboxClaims);
     this.#sandboxes = informers.get(sandboxes);
     this.#pods = podCache(informers);
-    owned.use(startPodFaker({ client, informers, startMs: () => random() * 50 }));
+    if (!hasNode) owned.use(startPodFaker({ client, informers, startMs: () => random() * 50 }));
     this.#record(this.#claims);
     this.#record(this.#sandboxes);
   }
 
-  static async open(random: () => number, startServer = startEmbeddedStorm): Promise<StormWorld> {
+  static async open(
+    random: () => number,
+    { startServer = startEmbeddedStorm, replicas = 10 }: StormOptions = {},
+  ): Promise<StormWorld> {
     await using undo = new AsyncDisposableStack();
     const server = undo.use(await startServer());
     const proxy = undo.use(await StormProxy.open(server.transport, random));
     const client = createClient(server.transport);
     for (const name of pools) {
       const metadata = { name, namespace };
-      const podTemplate = { spec: { containers: [{ name: "c", image: "host" }] } };
+      const podTemplate = { spec: { containers: [{ name: "c", image: server.image ?? "host" }] } };
       await client.create(sandboxTemplates, { apiVersion, kind: "SandboxTemplate", metadata, spec: { podTemplate } });
       const spec = { replicas, sandboxTemplateRef: { name } };
       await client.create(sandboxWarmPools, { apiVersion, kind: "SandboxWarmPool", metadata, spec });
     }
-    return new StormWorld(undo.move(), { client, proxy, random });
+    return new StormWorld(undo.move(), client, { proxy, random, replicas, hasNode: server.image !== undefined });
   }
 
   /** Creates, suspends, resumes and deletes claims, with a limited number of concurrent users. */
@@ -146,15 +162,15 @@ export class StormWorld implements AsyncDisposable {
       const isWhole =
         this.#claims.size === this.#kept.size &&
         this.#claims.list().every(isReady) &&
-        this.#sandboxes.size === this.#kept.size + pools.length * replicas &&
+        this.#sandboxes.size === this.#kept.size + pools.length * this.#replicas &&
         this.#sandboxes.list().every(isReady) &&
-        this.#pods.size === this.#sandboxes.size;
+        this.#podList().length === this.#sandboxes.size;
       // The counts alone can match by chance: one member is missing while a Sandbox is not collected yet.
       if (isWhole && this.#leftovers().length === 0) resolve();
     };
     using _subscriptions = this.#onChange(look);
     const late = (): void => {
-      const counts = `${this.#claims.size} claims, ${this.#sandboxes.size} Sandboxes, ${this.#pods.size} Pods`;
+      const counts = `${this.#claims.size} claims, ${this.#sandboxes.size} Sandboxes, ${this.#podList().length} Pods`;
       reject(new Error(`Cannot settle within ${withinMs} ms: ${counts}; ${this.#leftovers().join("; ")}`));
     };
     const timer = withinMs === undefined ? undefined : setTimeout(late, withinMs);
@@ -181,10 +197,10 @@ export class StormWorld implements AsyncDisposable {
     }
     for (const name of pools) {
       const members = owners.filter(({ owner }) => owner?.kind === "SandboxWarmPool" && owner.name === name).length;
-      if (members !== replicas) problems.push(`pool ${name} has ${members} members`);
+      if (members !== this.#replicas) problems.push(`pool ${name} has ${members} members`);
     }
     const alive = new Map(owners.map(({ sandbox, owner }) => [sandbox.metadata.uid, owner?.kind]));
-    for (const pod of this.#pods.list()) {
+    for (const pod of this.#podList()) {
       const { metadata } = pod;
       const owner = controllerOf(pod);
       const isMember = alive.get(owner?.uid) === "SandboxWarmPool";
@@ -196,6 +212,11 @@ export class StormWorld implements AsyncDisposable {
 
   [Symbol.asyncDispose](): PromiseLike<void> {
     return this.#owned.disposeAsync();
+  }
+
+  /** A real cluster has Pods of others in other namespaces. */
+  #podList(): Pod[] {
+    return this.#pods.list().filter(({ metadata }) => metadata?.namespace === namespace);
   }
 
   async #create(name: string, pool: string): Promise<void> {
