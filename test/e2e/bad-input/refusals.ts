@@ -151,6 +151,8 @@ export const withoutPermission: readonly (readonly string[])[] = [
 ].map(line);
 
 /** What a user runs before the box. */
-export const withoutBox: readonly (readonly string[])[] = [...withoutPermission, line("token")].filter(
-  ([command]) => command !== "status",
-);
+export const withoutBox: readonly (readonly string[])[] = [
+  ...withoutPermission.filter(([command]) => command !== "status"),
+  line("token"),
+  line("dashboard --print"),
+];
