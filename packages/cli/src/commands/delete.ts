@@ -2,7 +2,6 @@ import { sandboxClaims } from "@agent-sandbox/api";
 import { type Client, isReason } from "@agent-sandbox/kube/requests";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, resolveResource, resourceOfKind, type ServedResource } from "../client/discovery.ts";
-import { readManifests } from "../client/manifests.ts";
 import { convertShortForm } from "../client/short-forms.ts";
 import { isSandboxes } from "../client/wide-columns.ts";
 import { CommandError } from "../command-error.ts";
@@ -26,7 +25,11 @@ export async function deleteObjects(words: readonly string[], options: DeleteOpt
   if ((words.length === 0) === (options.filename === undefined)) {
     throw new CommandError("pass either objects to delete, as in sandbox/my-sandbox, or a file with -f");
   }
-  const manifests = options.filename === undefined ? [] : await readManifests(options.filename);
+  // The YAML parser is nearly half of what this command would load.
+  const manifests =
+    options.filename === undefined
+      ? []
+      : await (await import("../client/manifests.ts")).readManifests(options.filename);
   await using connection = await connect(options);
   const { client, transport, namespace } = connection;
   const targets: Target[] = [];
