@@ -1,0 +1,220 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { sandboxes } from "@agent-sandbox/api";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { type Address, type Answer, ask, jsonOf } from "../data-plane/ask.ts";
+import { answering, hostileServer } from "./hostile-server.ts";
+import type { Tenant } from "./tenant.ts";
+import { noWorld } from "./why-no-world.ts";
+import { enterWorld, type World } from "./world.ts";
+
+/** What a browser has after a login, and what a thief of it has. */
+interface Session {
+  readonly cookie: string;
+  readonly requestToken: string;
+}
+
+const name = "dashboard.agent-sandbox-system.localhost";
+
+/** Attackers of the listener of the dashboard: other tenants, pages of sandboxes, users of the machine. */
+describe.skipIf(noWorld)("an attacker of the dashboard", { timeout: 120_000 }, () => {
+  let world: World;
+  let listener: Address;
+  let mallory: Tenant;
+  let bob: Tenant;
+
+  beforeAll(async () => {
+    world = await enterWorld();
+    const record = JSON.parse(readFileSync(join(world.box.dataDir, "box.json"), "utf8")) as { dashboardUrl: string };
+    const { hostname, port } = new URL(record.dashboardUrl);
+    listener = { host: hostname, port: Number(port) };
+    [mallory, bob] = await Promise.all([world.tenant(), world.tenant("bob")]);
+    await Promise.all([hostileServer.start(mallory, "web"), bob.createSandbox("web")]);
+  }, 180_000);
+  afterAll(async () => {
+    await mallory?.client.delete(sandboxes, { namespace: mallory.namespace, name: "web" });
+    await bob?.client.delete(sandboxes, { namespace: bob.namespace, name: "web" });
+    for (const each of [mallory, bob, world]) await each?.[Symbol.asyncDispose]();
+  });
+
+  const own = (): Record<string, string> => ({ host: `${name}:${listener.port}` });
+  const get = (target: string, headers: Record<string, string | undefined> = {}): Promise<Answer> => {
+    const sent = Object.entries({ ...own(), ...headers }).filter(([, value]) => value !== undefined);
+    return ask(listener, target, { headers: Object.fromEntries(sent) as Record<string, string> });
+  };
+  const full = ({ cookie, requestToken }: Session): Record<string, string> => ({
+    cookie,
+    authorization: `Bearer ${requestToken}`,
+  });
+
+  async function linkOf({ account, namespace }: Tenant): Promise<URL> {
+    const headers = { ...own(), authorization: `Bearer ${account.token}` };
+    const made = await ask(listener, "/logins", { method: "POST", headers, body: JSON.stringify({ namespace }) });
+    expect(made.status).toBe(201);
+    return new URL(jsonOf<{ url: string }>(made).url);
+  }
+
+  async function logIn(tenant: Tenant): Promise<Session> {
+    const { pathname, search } = await linkOf(tenant);
+    const answer = await get(`${pathname}${search}`);
+    const [cookie = ""] = answer.headers["set-cookie"]?.[0]?.split(";") ?? [];
+    const { requestToken } = jsonOf<{ requestToken: string }>(await get("/session", { cookie }));
+    return { cookie, requestToken };
+  }
+
+  const secretsOf = ({ namespace }: Tenant): string => `/kube/api/v1/namespaces/${namespace}/secrets`;
+
+  test("has in a session the rights of its user, and no others", async () => {
+    const session = full(await logIn(mallory));
+    expect((await get(secretsOf(mallory), session)).status).toBe(200);
+    const raised = { "impersonate-user": "admin", "impersonate-group": "system:masters", "x-remote-user": "admin" };
+    for (const more of [{}, raised]) {
+      expect((await get(secretsOf(bob), { ...session, ...more })).status).toBe(403);
+      expect((await get("/kube/api/v1/secrets", { ...session, ...more })).status).toBe(403);
+    }
+    const headers = { ...session, "x-sandbox-id": "web", "x-sandbox-namespace": bob.namespace };
+    expect([401, 403, 404]).toContain((await get("/runtime/v1/files/etc/passwd", headers)).status);
+    for (const path of ["/agent-sandbox/backup", "/metrics", "/api/v1/nodes/x/proxy/metrics"]) {
+      expect([400, 403]).toContain((await get(`/kube${path}`, session)).status);
+    }
+  });
+
+  test("with a cookie that was stolen has nothing after the logout", async () => {
+    const victim = await logIn(bob);
+    expect((await get(secretsOf(bob), full(victim))).status).toBe(200);
+    const stream = openStreams(victim.cookie);
+    await once(stream, "open");
+    stream.send(JSON.stringify({ token: victim.requestToken }));
+    stream.send(JSON.stringify({ open: 1, path: `${secretsOf(bob).slice("/kube".length)}?watch=1` }));
+    await once(stream, "message");
+    const closed = once(stream, "close");
+    const headers = { ...own(), ...full(victim) };
+    expect((await ask(listener, "/logout", { method: "POST", headers })).status).toBe(204);
+    expect((await closed)[0]).toBe(4401);
+    expect((await get("/session", { cookie: victim.cookie })).status).toBe(401);
+    expect((await get(secretsOf(bob), full(victim))).status).toBe(401);
+    expect(await refusal(openStreams(victim.cookie))).toBe(403);
+  });
+
+  test("cannot log the user in as somebody else, and cannot use a link a second time", async () => {
+    const { pathname, search } = await linkOf(mallory);
+    for (const site of ["cross-site", "same-site"]) {
+      const answer = await get(`${pathname}${search}`, { "sec-fetch-site": site, "sec-fetch-mode": "navigate" });
+      expect([answer.status, answer.headers["set-cookie"]]).toEqual([403, undefined]);
+    }
+    expect((await get(`${pathname}${search}`)).status).toBe(303);
+    expect((await get(`${pathname}${search}`)).headers["set-cookie"]).toBeUndefined();
+  });
+
+  test("with a page of a sandbox cannot use the session of its visitor", async () => {
+    const session = full(await logIn(bob));
+    const router = world.router.port;
+    const origins = [`http://8000-web.${mallory.namespace}.localhost:${router}`, `http://127.0.0.1:${router}`, "null"];
+    for (const origin of origins) {
+      for (const method of ["GET", "POST", "OPTIONS", "DELETE"]) {
+        const answer = await ask(listener, secretsOf(bob), { method, headers: { ...own(), ...session, origin } });
+        expect([method, answer.status]).toEqual([method, 403]);
+        expect(Object.keys(answer.headers).filter((header) => header.startsWith("access-control"))).toEqual([]);
+      }
+      expect(await refusal(openStreams(session["cookie"] ?? "", origin))).toBe(403);
+    }
+    const withoutToken = await get(secretsOf(bob), { cookie: session["cookie"], "sec-fetch-site": "same-origin" });
+    expect(withoutToken.status).toBe(403);
+  });
+
+  test("whose name resolves to this machine gets nothing", async () => {
+    const session = full(await logIn(bob));
+    const hosts = [
+      "evil.example",
+      `8000-web.${mallory.namespace}.localhost`,
+      `x.${name}`,
+      `${name}.`,
+      "dashboard.localhost",
+    ];
+    for (const host of hosts.map((each) => `${each}:${listener.port}`).concat(name, `${name}:80`)) {
+      for (const path of ["/", "/session", "/login?code=x", secretsOf(bob)]) {
+        const answer = await get(path, { ...session, host });
+        expect([host, path, answer.status, answer.headers["set-cookie"]]).toEqual([host, path, 421, undefined]);
+      }
+    }
+    expect((await get(secretsOf(bob), { ...session, host: `localhost:${listener.port}` })).status).not.toBe(200);
+  });
+
+  test("cannot get a sandbox with the name of the dashboard", async () => {
+    const place = { namespace: "agent-sandbox-system", name: "dashboard" };
+    const spec = { podTemplate: { spec: { containers: [{ name: "main", image: "host" }] } } };
+    await expect(mallory.client.create(sandboxes, { metadata: place, spec } as never)).rejects.toMatchObject({
+      code: 403,
+    });
+  });
+
+  test("cannot put any answer into a frame, and no answer runs", async () => {
+    const session = full(await logIn(bob));
+    for (const path of ["/", "/nowhere", "/session", "/login?code=x", "/kube/version", "/assets/none.js", "/kube/x"]) {
+      const { headers } = await get(path, session);
+      expect([path, headers["x-frame-options"], headers["x-content-type-options"]]).toEqual([path, "DENY", "nosniff"]);
+      const policy = headers["content-security-policy"] ?? "";
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toMatch(/unsafe|\*|https?:/);
+    }
+  });
+
+  test("whose sandbox answers its own user with markup, cookies and redirects changes nothing of the page", async () => {
+    const session = full(await logIn(mallory));
+    const hostile = answering(
+      ["Content-Type", "text/html"],
+      ["Set-Cookie", "agent-sandbox-dashboard=planted"],
+      ["Location", "http://evil.example/"],
+      ["Content-Security-Policy", "script-src *"],
+      ["Access-Control-Allow-Origin", "*"],
+      ["Clear-Site-Data", '"*"'],
+    );
+    const place = { "x-sandbox-id": "web", "x-sandbox-namespace": mallory.namespace, "x-sandbox-port": "8000" };
+    const { status, headers, text } = await get(`/runtime${hostile}`, { ...session, ...place });
+    expect(status).toBe(200);
+    expect(headers["content-security-policy"]).toBe("default-src 'none'; frame-ancestors 'none'; sandbox");
+    expect(headers["content-disposition"]).toBe("attachment");
+    const planted = ["set-cookie", "location", "access-control-allow-origin", "clear-site-data"];
+    expect(planted.filter((header) => headers[header] !== undefined)).toEqual([]);
+    // The text has the headers that the sandbox received.
+    expect(text).not.toContain(session["cookie"]?.split("=")[1] ?? "cookie");
+    expect(text).not.toContain(mallory.account.token);
+  });
+
+  test("in a sandbox does not find the listener", async () => {
+    const script = `for host in 127.0.0.1 localhost $(ip route | sed -n 's/^default via \\([0-9.]*\\).*/\\1/p'); do
+      python3 -c 'import socket,sys; socket.create_connection((sys.argv[1], ${listener.port}), 2); print("open")' $host 2>/dev/null
+    done; echo done`;
+    expect(await mallory.shell("web", script)).toBe("done");
+  });
+
+  test("on the machine cannot read the sessions, and gets nothing without a token", async () => {
+    await logIn(bob);
+    const file = join(world.box.dataDir, "dashboard-sessions.json");
+    expect(readFileSync(file, "utf8")).toContain(bob.account.token);
+    expect((await world.machine.runAsNobody("cat", file)).code).not.toBe(0);
+    const asked = await world.machine.runAsNobody(
+      "curl",
+      "-s",
+      "-X",
+      "POST",
+      `http://127.0.0.1:${listener.port}/logins`,
+    );
+    expect(asked.stdout).toContain('"code":401');
+  });
+
+  const streamsUrl = (): string => `ws://127.0.0.1:${listener.port}/streams`;
+  function openStreams(cookie: string, origin = `http://${own()["host"]}`): WebSocket {
+    return new WebSocket(streamsUrl(), { headers: { ...own(), cookie, origin } });
+  }
+
+  async function refusal(socket: WebSocket): Promise<number | undefined> {
+    const [, response] = (await once(socket, "unexpected-response")) as [unknown, { statusCode?: number }];
+    socket.on("error", () => undefined);
+    socket.terminate();
+    return response.statusCode;
+  }
+});
