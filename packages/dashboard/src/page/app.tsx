@@ -7,7 +7,10 @@ import { Route, Switch } from "wouter";
 import { ToastProvider } from "./components/toast.tsx";
 import { Backend, BackendProvider } from "./data/backend.ts";
 import { loadSession } from "./data/session.ts";
+import { RecorderProvider } from "./data/use-recorder.tsx";
+import { EventsPage } from "./events/events-page.tsx";
 import { OverviewPage } from "./overview/overview-page.tsx";
+import { SandboxesPage } from "./sandboxes/sandboxes-page.tsx";
 import { ErrorBoundary } from "./shell/error-boundary.tsx";
 import { Layout } from "./shell/layout.tsx";
 import { NotFound } from "./shell/not-found.tsx";
@@ -37,13 +40,15 @@ export function App() {
         <BackendProvider value={entry}>
           <ToastProvider>
             <ScopeProvider>
-              <Layout onSearch={() => undefined} onSignedOut={() => setEntry("signed-out")}>
-                <ErrorBoundary>
-                  <Suspense fallback={<Loading />}>
-                    <Routes />
-                  </Suspense>
-                </ErrorBoundary>
-              </Layout>
+              <RecorderProvider>
+                <Layout onSearch={() => undefined} onSignedOut={() => setEntry("signed-out")}>
+                  <ErrorBoundary>
+                    <Suspense fallback={<Loading />}>
+                      <Routes />
+                    </Suspense>
+                  </ErrorBoundary>
+                </Layout>
+              </RecorderProvider>
             </ScopeProvider>
           </ToastProvider>
         </BackendProvider>
@@ -57,6 +62,12 @@ function Routes() {
     <Switch>
       <Route path="/">
         <OverviewPage />
+      </Route>
+      <Route path="/sandboxes">
+        <SandboxesPage />
+      </Route>
+      <Route path="/events">
+        <EventsPage />
       </Route>
       <Route path="/sandboxes/:namespace/:name">
         {({ namespace, name }) => <SandboxPage key={`${namespace}/${name}`} namespace={namespace} name={name} />}

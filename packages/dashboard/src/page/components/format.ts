@@ -13,10 +13,10 @@ export function formatBytes(bytes: number): string {
   return `${amount >= 100 || unit === 0 ? Math.round(amount) : amount.toFixed(1)} ${binary[unit]}`;
 }
 
-/** As in `1.25 CPU` or `40 m` for thousandths. */
+/** As in `1.25`, or `40m` for thousandths. */
 export function formatCores(cores: number): string {
-  if (cores === 0) return "0 m";
-  return cores < 1 ? `${Math.max(1, Math.round(cores * 1000))} m` : cores.toFixed(2);
+  if (cores === 0) return "0m";
+  return cores < 1 ? `${Math.max(1, Math.round(cores * 1000))}m` : cores.toFixed(2);
 }
 
 /** As in `340 ms`, `1.2 s`, `3 min`. */

@@ -1,0 +1,115 @@
+import { lastActivity, type Sandbox } from "@agent-sandbox/api";
+import { Link } from "wouter";
+import { formatBytes, formatCores } from "../components/format.ts";
+import { Sparkline } from "../components/sparkline.tsx";
+import { StateBadge } from "../components/state-badge.tsx";
+import type { Column } from "../components/table.tsx";
+import { Text } from "../components/text.tsx";
+import { RelativeTime } from "../components/time.tsx";
+import { useRecorded } from "../data/use-recorder.tsx";
+import { imageOf, knownState, originOf, sandboxStates } from "../model/sandbox-state.ts";
+import { createdAt, type SortKey } from "../model/search.ts";
+import { podKeyOf } from "../model/usage.ts";
+
+export function hrefOfSandbox({ metadata }: Pick<Sandbox, "metadata">): string {
+  return `/sandboxes/${encodeURIComponent(metadata.namespace ?? "")}/${encodeURIComponent(metadata.name ?? "")}`;
+}
+
+/** Only cells in view are rendered, each when its Pod is measured again. */
+function UsageCell({ sandbox, of }: { readonly sandbox: Sandbox; readonly of: "cpu" | "memory" }) {
+  const key = podKeyOf(sandbox);
+  const samples = useRecorded((recorder) => recorder.pod(key))?.[of] ?? [];
+  const last = samples.at(-1)?.value;
+  if (last === undefined || knownState(sandbox).state === "sleeping") return <span className="faint">–</span>;
+  return (
+    <span className="usage">
+      <Sparkline values={samples.map(({ value }) => value)} width={48} height={20} />
+      {of === "cpu" ? formatCores(last) : formatBytes(last)}
+    </span>
+  );
+}
+
+function NameCell({ sandbox }: { readonly sandbox: Sandbox }) {
+  return (
+    <>
+      <Link href={hrefOfSandbox(sandbox)}>
+        <Text of={sandbox.metadata.name} />
+      </Link>{" "}
+      <Text of={sandbox.metadata.namespace} className="faint small" />
+    </>
+  );
+}
+
+function DetailCell({ sandbox }: { readonly sandbox: Sandbox }) {
+  const { state, why } = knownState(sandbox);
+  if (why === undefined) return <Text of={originOf(sandbox) ?? ""} className="faint" />;
+  return (
+    <span className={state === "failed" ? "why-bad" : "faint"} title={why}>
+      <Text of={why} />
+    </span>
+  );
+}
+
+const activity = (sandbox: Sandbox): string | undefined => lastActivity(sandbox) ?? sandbox.status?.lastActivityTime;
+
+export const sandboxColumns: readonly Column<Sandbox>[] = [
+  {
+    id: "name",
+    title: "Name",
+    width: "minmax(150px, 2fr)",
+    isSortable: true,
+    render: (item) => <NameCell sandbox={item} />,
+  },
+  { id: "state", title: "State", width: "112px", isSortable: true, render: (item) => <StateBadge sandbox={item} /> },
+  {
+    id: "detail",
+    title: "Detail",
+    width: "minmax(120px, 2fr)",
+    isExtra: true,
+    render: (item) => <DetailCell sandbox={item} />,
+  },
+  {
+    id: "image",
+    title: "Image",
+    width: "minmax(90px, 1.2fr)",
+    isSortable: true,
+    isExtra: true,
+    render: (item) => <Text of={imageOf(item)} className="mono soft" />,
+  },
+  { id: "cpu", title: "CPU", width: "112px", isExtra: true, render: (item) => <UsageCell sandbox={item} of="cpu" /> },
+  {
+    id: "memory",
+    title: "Memory",
+    width: "128px",
+    isExtra: true,
+    render: (item) => <UsageCell sandbox={item} of="memory" />,
+  },
+  {
+    id: "activity",
+    title: "Last used",
+    width: "84px",
+    isSortable: true,
+    isExtra: true,
+    render: (item) => <RelativeTime at={activity(item)} />,
+  },
+  {
+    id: "age",
+    title: "Age",
+    width: "64px",
+    align: "end",
+    isSortable: true,
+    render: (item) => <RelativeTime at={item.metadata.creationTimestamp} />,
+  },
+];
+
+export const sandboxSortKeys: Readonly<Record<string, SortKey<Sandbox>>> = {
+  name: ({ metadata }) => metadata.name ?? "",
+  state: (item) => ["failed", ...sandboxStates].indexOf(knownState(item).state),
+  image: imageOf,
+  activity: (item) => -(Date.parse(activity(item) ?? "") || 0),
+  age: (item) => -createdAt(item),
+};
+
+export function searchableSandbox(item: Sandbox): string {
+  return [imageOf(item), originOf(item), item.spec.podTemplate?.spec?.runtimeClassName].join(" ");
+}
