@@ -42,7 +42,7 @@ describe.skipIf(noWorld)("an attacker of the dashboard", { timeout: 120_000 }, (
   const own = (): Record<string, string> => ({ host: `${name}:${listener.port}` });
   const get = (target: string, headers: Record<string, string | undefined> = {}): Promise<Answer> => {
     const sent = Object.entries({ ...own(), ...headers }).filter(([, value]) => value !== undefined);
-    return ask(listener, target, { headers: Object.fromEntries(sent) as Record<string, string> });
+    return ask(listener, target, { headers: Object.fromEntries(sent) });
   };
   const full = ({ cookie, requestToken }: Session): Record<string, string> => ({
     cookie,

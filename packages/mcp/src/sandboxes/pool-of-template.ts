@@ -6,13 +6,7 @@ import {
   sandboxTemplates,
 } from "@agent-sandbox/api";
 import { isSandboxError, SandboxError } from "@agent-sandbox/sdk";
-import {
-  type ApiServer,
-  type Deadline,
-  type KubeObject,
-  pools,
-  type Resource,
-} from "@agent-sandbox/sdk/internal";
+import { type ApiServer, type Deadline, type KubeObject, pools, type Resource } from "@agent-sandbox/sdk/internal";
 import { ignoreMissing } from "./find-sandbox.ts";
 
 export const templates: Resource<SandboxTemplate & KubeObject> = {
