@@ -95,7 +95,7 @@ format: setup ## Format all sources
 
 # Each target test-<suite> runs the vitest project or the Go module of that name, and its tests are in packages/<suite>,
 # test/<suite> or sandboxd. scripts/targets.test.ts checks this.
-.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-docs test-examples test-state test-sdk test-security test-cluster test-kube-apiserver test-differential test-operator test-clients test-reference-clients test-compat test-release
+.PHONY: test test-unit test-kube test-apiserver test-node test-controllers test-router test-sandboxd test-data-plane test-e2e test-docs test-examples test-state test-sdk test-security test-cluster test-kube-apiserver test-differential test-operator test-clients test-reference-clients test-compat test-dashboard test-release
 test: setup-test ## Run every suite; skips suites that passed before if nothing has changed (FRESH=1 runs them anyway)
 	@FRESH=$(FRESH) $(NODE) scripts/test.ts all
 test-unit: setup-test ## Unit tests of all packages
@@ -140,6 +140,8 @@ test-reference-clients: setup-test ## The reference's published Python client, a
 	@NEWEST=$(NEWEST) $(NODE) scripts/test.ts reference-clients
 test-compat: setup-test ## The published clients of E2B, unmodified, against a box with gVisor (needs root; NEWEST=1 takes the newest versions)
 	@NEWEST=$(NEWEST) $(NODE) scripts/test.ts compat
+test-dashboard: setup-test ## The dashboard of a box with gVisor in headless Chromium, as a person uses it (needs root)
+	@$(NODE) scripts/test.ts dashboard
 test-release: setup-test ## Install a release in a new Debian 12 and run the first sandbox there (needs root)
 	@$(NODE) scripts/test.ts release
 

@@ -96,6 +96,7 @@ export default defineConfig({
       integration("clients", ["test/clients/**/*.test.ts"]),
       integration("reference-clients", ["test/reference-clients/**/*.int.test.ts"]),
       integration("compat", ["test/compat/**/*.int.test.ts"]),
+      integration("dashboard", ["test/dashboard/**/*.int.test.ts"]),
     ],
   },
 });

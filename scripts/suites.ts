@@ -247,6 +247,7 @@ export const tests: readonly Suite[] = [
   goTests("sandboxd", "sandboxd", sandboxdTests),
   vitest("apiserver"),
   vitest("e2e"),
+  vitest("dashboard"),
   vitest("docs"),
   vitest("examples"),
   vitest("router"),

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { commonHeaders, dataPolicy } from "./headers.ts";
+import { noSession } from "./http-failure.ts";
 import type { Session } from "./sessions.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -54,13 +55,17 @@ export async function forward(
   const abort = (): void => closed.abort();
   response.once("close", abort);
   const hasBody = request.headers["content-length"] !== undefined || request.headers["transfer-encoding"] !== undefined;
-  const answer = await upstream.send({
+  const sent = {
     method: request.method ?? "GET",
     path,
     token: session.token,
     headers: pick(request.headers, sentHeaders),
     signal: AbortSignal.any([closed.signal, session.signal]),
     ...(hasBody && { body: request }),
+  };
+  const answer = await upstream.send(sent).catch((error: unknown) => {
+    // The user logged out while the request was on its way.
+    throw session.signal.aborted ? noSession() : error;
   });
   const status = answer.statusCode ?? 502;
   response.writeHead(status, {

@@ -45,7 +45,7 @@ export function Layout({ onSearch, onSignedOut, children }: LayoutProps) {
             <IconButton icon={Menu} label="Open navigation" onClick={() => setOpen(true)} />
           </span>
           <NamespaceSelect />
-          <button type="button" className="search-button" onClick={onSearch} aria-keyshortcuts="Control+K Meta+K">
+          <button type="button" className="search-button" aria-keyshortcuts="Control+K Meta+K" onClick={onSearch}>
             <Search size={15} aria-hidden />
             <span>Search or run a command</span>
             <kbd aria-hidden>Ctrl K</kbd>
