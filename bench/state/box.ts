@@ -1,17 +1,21 @@
 /** Sandboxes of the box that keep their memory, used through the API and the router as a client does. */
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Sandbox, type SandboxSnapshot, sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
 import { type Client, createClient, HttpTransport, Informers } from "@agent-sandbox/kube";
+import { layoutOf, podPaths } from "../../packages/node/src/layout.ts";
+import { pods } from "../../packages/node/src/resources.ts";
 import type { NodeBox } from "../node/box.ts";
 import { Watched } from "../node/watched.ts";
 import { port, serverCommand } from "./program.ts";
 
 const namespace = "default";
+const releasePollMs = 20;
 
 export class StateBox implements AsyncDisposable {
   readonly #box: NodeBox;
@@ -62,6 +66,15 @@ export class StateBox implements AsyncDisposable {
     const started = performance.now();
     await this.#setMode(name, "Suspended");
     return (await this.asleep(name)) - started;
+  }
+
+  /** The same, and waits until the node has removed what was left of the Pod. That wait is not part of the result. */
+  async suspendAndRelease(name: string): Promise<number> {
+    const { metadata } = await this.#client.get(pods, { namespace, name });
+    const taken = await this.suspend(name);
+    const { dir } = podPaths(layoutOf(this.#box.dataDir), metadata?.uid ?? "");
+    while (existsSync(dir)) await sleep(releasePollMs);
+    return taken;
   }
 
   /** Resolves when the watch shows that the memory is saved and the Sandbox is suspended. */

@@ -7,7 +7,9 @@
  * - `suspend_memory_ratio_*`: from the change of `operatingMode` until the watch shows the Sandbox suspended with saved memory, divided
  *   by `runsc checkpoint` until its files are on the disk; the median of all rounds.
  * - `resume_ready_ratio_*`: from the change of `operatingMode` until the watch shows the Sandbox Ready, divided by `runsc restore --detach`
- *   until it exits.
+ *   until it exits. Both begin when nothing is left of the sandbox that was saved.
+ * - `resume_at_once_ratio_*`: the same for a Sandbox that is resumed when the watch shows it suspended. It also waits until the node has
+ *   removed the Pod before, which `runsc restore` does not.
  * - `resume_request_ratio_*`: from a request to a Sandbox that sleeps because it was idle until its answer, divided by `runsc restore`
  *   until the answer of a request that is sent when it exits.
  *   Both wake Sandboxes within ten minutes of their suspension, so the node does not read the images to verify them. Later it does, which
@@ -91,9 +93,11 @@ class Measurement {
     await this.#box.create(name, this.#size.memoryMib);
     await this.#rounds(async () => {
       const { checkpointMs, restoreMs } = await bareRound(this.#host, bare);
-      const suspend = await this.#box.suspend(name);
+      const suspend = await this.#box.suspendAndRelease(name);
       const resume = await this.#box.resume(name);
-      return { suspend, resume, bare_checkpoint: checkpointMs, bare_restore: restoreMs };
+      await this.#box.suspend(name);
+      const atOnce = await this.#box.resume(name);
+      return { suspend, resume, resume_at_once: atOnce, bare_checkpoint: checkpointMs, bare_restore: restoreMs };
     });
     if ((await this.#box.request(name)) === 1) throw new Error("Cannot measure: the server has lost its memory");
     await this.#box.delete(name);
@@ -131,6 +135,7 @@ class Measurement {
       [`rounds_${size}`]: this.#size.rounds,
       [`suspend_memory_ratio_${size}`]: ratioOf(of("suspend"), of("bare_checkpoint")).median,
       [`resume_ready_ratio_${size}`]: ratioOf(of("resume"), of("bare_restore")).median,
+      [`resume_at_once_ratio_${size}`]: ratioOf(of("resume_at_once"), of("bare_restore")).median,
       [`resume_request_ratio_${size}`]: ratioOf(of("request"), of("bare_answer")).median,
     };
     for (const [name, values] of Object.entries(this.samples)) {
