@@ -49,8 +49,12 @@ const shown = (text: string | undefined): string =>
 /** Folders in which an attacker would plant files, small enough to be read often. */
 const watchedFolders = ["/etc", "/root", "/usr/local", "/boot", "/opt", "/srv", "/var/spool/cron"];
 const mostFiles = 20_000;
-/** Caches and installed tools, which are large, and folders of tests that run on the real machine at the same time. */
-const unwatched = /\/(?:\.cache|node_modules|\.npm|\.pyenv|\.nvm|\.cargo|\.rustup|go|[\w-]+-int-\w{6})$/;
+/**
+ * Caches and installed tools, which are large, and folders of programs and tests that run on the real machine at the same time: kubectl
+ * and browsers of other suites write to theirs.
+ */
+const unwatched =
+  /\/(?:\.cache|\.kube\/cache|\.config\/chromium|node_modules|\.npm|\.pyenv|\.nvm|\.cargo|\.rustup|go|[\w-]+-int-\w{6})$/;
 
 function filesBelow(folder: string): [string, string][] {
   const found: [string, string][] = [];
