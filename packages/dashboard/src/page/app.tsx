@@ -19,6 +19,23 @@ import { ScopeProvider } from "./shell/scope.tsx";
 import { SignedOut } from "./shell/signed-out.tsx";
 
 const SandboxPage = lazy(() => import("./sandbox/sandbox-page.tsx"));
+const TemplatesPage = lazy(() => import("./templates/templates-page.tsx"));
+const TemplatePage = lazy(() => import("./templates/template-page.tsx"));
+const PoolsPage = lazy(() => import("./pools/pools-page.tsx"));
+const PoolPage = lazy(() => import("./pools/pool-page.tsx"));
+const ClaimsPage = lazy(() => import("./claims/claims-page.tsx"));
+const ClaimPage = lazy(() => import("./claims/claim-page.tsx"));
+const SnapshotsPage = lazy(() => import("./snapshots/snapshots-page.tsx"));
+const SnapshotPage = lazy(() => import("./snapshots/snapshot-page.tsx"));
+const ImagesPage = lazy(() => import("./images/images-page.tsx"));
+
+/** Lists, and the pages of their objects. */
+const folders = [
+  { folder: "templates", List: TemplatesPage, One: TemplatePage },
+  { folder: "pools", List: PoolsPage, One: PoolPage },
+  { folder: "claims", List: ClaimsPage, One: ClaimPage },
+  { folder: "snapshots", List: SnapshotsPage, One: SnapshotPage },
+] as const;
 
 type Entry = "loading" | "signed-out" | Backend | Error;
 
@@ -71,6 +88,19 @@ function Routes() {
       </Route>
       <Route path="/sandboxes/:namespace/:name">
         {({ namespace, name }) => <SandboxPage key={`${namespace}/${name}`} namespace={namespace} name={name} />}
+      </Route>
+      {folders.map(({ folder, List }) => (
+        <Route key={folder} path={`/${folder}`}>
+          <List />
+        </Route>
+      ))}
+      {folders.map(({ folder, One }) => (
+        <Route key={`${folder}/one`} path={`/${folder}/:namespace/:name`}>
+          {({ namespace, name }) => <One key={`${namespace}/${name}`} namespace={namespace} name={name} />}
+        </Route>
+      ))}
+      <Route path="/images">
+        <ImagesPage />
       </Route>
       <Route>
         <NotFound />

@@ -5,21 +5,26 @@ import type { ButtonHTMLAttributes, ReactNode } from "react";
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly variant?: "primary" | "secondary" | "ghost" | "danger";
   readonly icon?: LucideIcon;
+  readonly isSmall?: boolean;
   /** Shows that the action runs, and refuses further clicks. */
   readonly isBusy?: boolean;
   readonly children: ReactNode;
 }
 
-export function Button({ variant = "secondary", icon: Icon, isBusy, children, ...rest }: ButtonProps) {
+export function Button({ variant = "secondary", icon: Icon, isSmall, isBusy, children, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
-      className={`button button-${variant}`}
+      className={`button button-${variant}${isSmall === true ? " button-small" : ""}`}
       aria-busy={isBusy}
       {...rest}
       disabled={rest.disabled === true || isBusy === true}
     >
-      {isBusy === true ? <span className="spinner" aria-hidden /> : Icon && <Icon size={15} aria-hidden />}
+      {isBusy === true ? (
+        <span className="spinner" aria-hidden />
+      ) : (
+        Icon && <Icon size={isSmall === true ? 13 : 15} aria-hidden />
+      )}
       {children}
     </button>
   );

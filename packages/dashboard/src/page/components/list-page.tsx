@@ -11,6 +11,7 @@ import { type KubeObject, keyOf } from "../data/resources.ts";
 import { matches, parseQuery, type Searchable, type SortKey, sortBy } from "../model/search.ts";
 import { EmptyState } from "./empty-state.tsx";
 import { SearchField } from "./search-field.tsx";
+import { StaleNote } from "./stale-note.tsx";
 import { type Column, Table } from "./table.tsx";
 import { Text } from "./text.tsx";
 
@@ -63,6 +64,7 @@ export function ListView<T extends KubeObject>(props: ListViewProps<T>) {
           onChange={(value) => set("q", value)}
         />
         {controls}
+        <StaleNote state={list.state} since={list.since} />
         <span className="list-count" role="status">
           {items.length === list.items.length ? `${items.length}` : `${items.length} of ${list.items.length}`}
         </span>

@@ -3,10 +3,11 @@ import type { SandboxTemplate } from "@agent-sandbox/api";
 import { Play, Plus } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { Button } from "../components/button.tsx";
+import { cleanText } from "../components/clean-text.ts";
 import { sandboxClaims, sandboxTemplates } from "../data/resources.ts";
 import { useCan, useList } from "../data/use-data.ts";
 import { useScope } from "../shell/scope.tsx";
-import { type Form, poolForm, sandboxForm, snapshotForm, templateForm } from "./forms.ts";
+import { claimForm, type Form, poolForm, sandboxForm, snapshotForm, templateForm } from "./forms.ts";
 import type { Values } from "./manifests.ts";
 
 const CreateDialog = lazy(() => import("./create-dialog.tsx"));
@@ -42,15 +43,20 @@ export const NewTemplateButton = () => <CreateButton form={templateForm} />;
 export const NewPoolButton = ({ initial }: { readonly initial?: Values }) => (
   <CreateButton form={poolForm} label="New pool" {...(initial && { initial, variant: "secondary" as const })} />
 );
+export const NewClaimButton = ({ initial }: { readonly initial?: Values }) => (
+  <CreateButton form={claimForm} {...(initial && { initial, variant: "secondary" as const })} />
+);
 export const NewSnapshotButton = () => <CreateButton form={snapshotForm} />;
 
 /** Starts a sandbox from this template, or from one that the user chooses. */
 export function StartFromTemplateButton({
   template,
   variant = "secondary",
+  isSmall,
 }: {
   readonly template?: SandboxTemplate;
   readonly variant?: "primary" | "secondary";
+  readonly isSmall?: boolean;
 }) {
   const { home, namespace } = useScope();
   const [isOpen, setOpen] = useState(false);
@@ -59,8 +65,16 @@ export function StartFromTemplateButton({
   if (!isAllowed || (template === undefined && items.length === 0)) return null;
   return (
     <>
-      <Button variant={variant} icon={Play} onClick={() => setOpen(true)}>
-        {template === undefined ? "Start from template" : "Start"}
+      <Button
+        variant={variant}
+        icon={Play}
+        {...(isSmall === true && { isSmall })}
+        {...(template !== undefined && {
+          "aria-label": `Start sandbox from ${cleanText(template.metadata.name ?? "")}`,
+        })}
+        onClick={() => setOpen(true)}
+      >
+        {template === undefined ? "Start from template" : isSmall === true ? "Start" : "Start sandbox"}
       </Button>
       {isOpen && (
         <Suspense>

@@ -3,6 +3,7 @@ import { type FormEvent, useId, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
+import { Problem } from "../components/problem.tsx";
 import { useToast } from "../components/toast.tsx";
 import { useBackend } from "../data/backend.ts";
 import type { KubeObject } from "../data/resources.ts";
@@ -10,7 +11,6 @@ import { useScope } from "../shell/scope.tsx";
 import { FieldInput } from "./field-input.tsx";
 import type { Form } from "./forms.ts";
 import { freshName, type Values } from "./manifests.ts";
-import { Problem } from "./problem.tsx";
 import { YamlPreview } from "./yaml-preview.tsx";
 
 interface CreateDialogProps {

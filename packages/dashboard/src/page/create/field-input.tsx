@@ -1,9 +1,10 @@
 /** One field of a form, with its label and hint. Proposals come from the server, if the user may read them. */
 import { useId } from "react";
 import { cleanText } from "../components/clean-text.ts";
-import { type KubeObject, nodes, sandboxes, sandboxTemplates } from "../data/resources.ts";
+import { type KubeObject, nodes, sandboxes, sandboxTemplates, sandboxWarmPools } from "../data/resources.ts";
 import { useCan, useList } from "../data/use-data.ts";
 import { imageNames } from "../model/images.ts";
+import { isShadow } from "../model/pool-state.ts";
 import type { Field } from "./forms.ts";
 
 interface FieldInputProps {
@@ -78,6 +79,8 @@ function useProposals(propose: Field["propose"], namespace: string): readonly st
   const machine = useList(propose === "images" && canNodes ? nodes : undefined);
   const templates = useList(propose === "templates" ? sandboxTemplates : undefined, namespace);
   const boxes = useList(propose === "sandboxes" ? sandboxes : undefined, namespace);
+  const pools = useList(propose === "pools" ? sandboxWarmPools : undefined, namespace);
+  if (propose === "pools") return namesOf(pools.items.filter((pool) => !isShadow(pool)));
   if (propose === "images") return ["host", ...machine.items.flatMap(imageNames)];
   return propose === "templates" ? namesOf(templates.items) : propose === "sandboxes" ? namesOf(boxes.items) : [];
 }

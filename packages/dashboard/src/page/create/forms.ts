@@ -2,12 +2,13 @@
 import {
   type KubeObject,
   type Resource,
+  sandboxClaims,
   sandboxes,
   sandboxSnapshots,
   sandboxTemplates,
   sandboxWarmPools,
 } from "../data/resources.ts";
-import { newPool, newSandbox, newSnapshot, newTemplate, type Values } from "./manifests.ts";
+import { newClaim, newPool, newSandbox, newSnapshot, newTemplate, type Values } from "./manifests.ts";
 
 export interface Field {
   readonly id: string;
@@ -19,7 +20,7 @@ export interface Field {
   /** Of a select, or proposals for a text. */
   readonly options?: readonly (string | readonly [value: string, title: string])[];
   /** Proposals that are read from the server. */
-  readonly propose?: "images" | "templates" | "sandboxes";
+  readonly propose?: "images" | "templates" | "pools" | "sandboxes";
   readonly least?: number;
 }
 
@@ -34,6 +35,8 @@ export interface Form {
   /** The folder of the page of the new object. */
   readonly folder: string;
 }
+
+const environment: Field = { id: "env", label: "Environment", kind: "lines", hint: "One NAME=value in each line" };
 
 const blueprint: readonly Field[] = [
   {
@@ -59,7 +62,8 @@ const blueprint: readonly Field[] = [
     ],
   },
   { id: "runtimeClass", label: "Runtime class", hint: "As in gvisor. Empty: default of the machine" },
-  { id: "env", label: "Environment", kind: "lines", hint: "One NAME=value in each line" },
+  { id: "command", label: "Command", kind: "lines", hint: "One argument in each line. Empty: that of the image" },
+  environment,
 ];
 
 export const sandboxForm: Form = {
@@ -102,6 +106,35 @@ export const poolForm: Form = {
   ],
   build: newPool,
   folder: "pools",
+};
+
+export const claimForm: Form = {
+  title: "New claim",
+  action: "Create claim",
+  resource: sandboxClaims,
+  prefix: "claim",
+  fields: [
+    { id: "pool", label: "Warm pool", isRequired: true, propose: "pools" },
+    {
+      id: "ttlSeconds",
+      label: "Expires after its sandbox finished",
+      kind: "number",
+      least: 0,
+      hint: "Seconds. Empty: never",
+    },
+    {
+      id: "shutdown",
+      label: "When it expires",
+      kind: "select",
+      options: [
+        ["", "Delete the sandbox"],
+        ["Delete", "Delete the claim and the sandbox"],
+      ],
+    },
+    { ...environment, hint: "One NAME=value in each line, if the template allows it. The sandbox is then a new one" },
+  ],
+  build: newClaim,
+  folder: "claims",
 };
 
 export const snapshotForm: Form = {

@@ -27,14 +27,22 @@ function resourcesOf({ cpu = "", memory = "" }: Values): object {
 }
 
 function blueprintOf(values: Values) {
-  const { image = "", runtimeClass = "", idleSeconds = "", depth = "", env = "" } = values;
+  const { image = "", runtimeClass = "", idleSeconds = "", depth = "", env = "", command = "" } = values;
   const variables = variablesOf(env);
+  const words = command.split("\n").filter((word) => word !== "");
+  const container = {
+    name: "main",
+    image,
+    ...(words.length > 0 && { command: words }),
+    ...(variables.length > 0 && { env: variables }),
+    ...resourcesOf(values),
+  };
   return {
     runtime: "Injected" as const,
     podTemplate: {
       spec: {
         ...(runtimeClass !== "" && { runtimeClassName: runtimeClass }),
-        containers: [{ name: "main", image, ...(variables.length > 0 && { env: variables }), ...resourcesOf(values) }],
+        containers: [container],
       },
     },
     ...(idleSeconds !== "" && { idlePolicy: { suspendAfterSeconds: Number(idleSeconds) } }),
@@ -97,12 +105,22 @@ export function newSnapshot(values: Values): SandboxSnapshot {
   };
 }
 
-export function newClaim(place: Place, pool: string): SandboxClaim {
+export function newClaim(values: Values): SandboxClaim {
+  const { pool = "", ttlSeconds = "", shutdown = "", env = "" } = values;
+  const variables = variablesOf(env);
+  const lifecycle = {
+    ...(ttlSeconds !== "" && { ttlSecondsAfterFinished: Number(ttlSeconds) }),
+    ...(shutdown !== "" && { shutdownPolicy: shutdown as "Delete" }),
+  };
   return {
     apiVersion: "extensions.agents.x-k8s.io/v1beta1",
     kind: "SandboxClaim",
-    metadata: { ...place },
-    spec: { warmPoolRef: { name: pool } },
+    metadata: placeOf(values),
+    spec: {
+      warmPoolRef: { name: pool },
+      ...(Object.keys(lifecycle).length > 0 && { lifecycle }),
+      ...(variables.length > 0 && { env: variables }),
+    },
   };
 }
 
@@ -119,7 +137,7 @@ export function startOf(
   const own = pools.filter(({ metadata }) => metadata.namespace === namespace);
   const found = choosePool(own, source);
   const pool = found === undefined ? emptyPoolOf(template, namespace) : undefined;
-  return { pool, claim: newClaim({ name, namespace }, found ?? pool?.metadata.name ?? "") };
+  return { pool, claim: newClaim({ name, namespace, pool: found ?? pool?.metadata.name ?? "" }) };
 }
 
 /** As in `sandbox-k3f9`. */

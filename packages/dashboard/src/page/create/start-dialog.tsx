@@ -5,6 +5,7 @@ import { useLocation } from "wouter";
 import { Button } from "../components/button.tsx";
 import { cleanText } from "../components/clean-text.ts";
 import { Dialog } from "../components/dialog.tsx";
+import { Problem } from "../components/problem.tsx";
 import { useToast } from "../components/toast.tsx";
 import type { ApiClient } from "../data/api-client.ts";
 import { ApiError } from "../data/api-client.ts";
@@ -12,7 +13,6 @@ import { useBackend } from "../data/backend.ts";
 import { keyOf, sandboxClaims, sandboxWarmPools } from "../data/resources.ts";
 import { useList } from "../data/use-data.ts";
 import { freshName, startOf } from "./manifests.ts";
-import { Problem } from "./problem.tsx";
 import { YamlPreview } from "./yaml-preview.tsx";
 
 interface StartDialogProps {

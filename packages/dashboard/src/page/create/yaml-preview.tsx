@@ -2,10 +2,14 @@ import { useMemo } from "react";
 import { stringify } from "yaml";
 import { cleanLines } from "../components/clean-text.ts";
 import { CopyButton } from "../components/command.tsx";
+import type { KubeObject } from "../data/resources.ts";
 
-/** The YAML of objects, read-only. */
-export function YamlPreview({ objects }: { readonly objects: readonly object[] }) {
-  const text = useMemo(() => objects.map((object) => stringify(object, { lineWidth: 0 })).join("---\n"), [objects]);
+/** The YAML of objects, read-only. Who wrote which field is left out. */
+export function YamlPreview({ objects }: { readonly objects: readonly KubeObject[] }) {
+  const text = useMemo(
+    () => objects.map((object) => stringify(shownPart(object), { lineWidth: 0 })).join("---\n"),
+    [objects],
+  );
   return (
     <figure className="yaml" aria-label="YAML">
       <figcaption>
@@ -16,4 +20,10 @@ export function YamlPreview({ objects }: { readonly objects: readonly object[] }
       <pre tabIndex={0}>{cleanLines(text)}</pre>
     </figure>
   );
+}
+
+function shownPart(object: KubeObject): object {
+  if (object.metadata?.managedFields === undefined) return object;
+  const { managedFields: _written, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }

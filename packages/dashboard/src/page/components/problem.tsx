@@ -1,5 +1,5 @@
 import { CircleAlert } from "lucide-react";
-import { Text } from "../components/text.tsx";
+import { Text } from "./text.tsx";
 
 /** Why the server refused. */
 export function Problem({ error }: { readonly error: unknown }) {
