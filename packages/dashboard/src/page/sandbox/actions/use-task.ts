@@ -1,0 +1,64 @@
+/**
+ * Runs one action at a time, with its progress. An action goes on when its dialog is closed, and ends when the page of the sandbox is
+ * left: what the server was asked for still happens.
+ */
+import { useEffect, useMemo, useRef, useState } from "react";
+import { useToast } from "../../components/toast.tsx";
+import { useBackend } from "../../data/backend.ts";
+import { useSandbox } from "../sandbox-context.tsx";
+import type { Task } from "./perform.ts";
+
+export interface Running {
+  /** What runs, as in `Suspending`. */
+  readonly title: string;
+  readonly progress: string;
+}
+
+export interface Wanted {
+  readonly title: string;
+  /** As in `Suspended`. */
+  readonly done: string;
+  /** As in `Cannot suspend`. */
+  readonly failed: string;
+  readonly work: (task: Task) => Promise<void>;
+}
+
+export interface Tasks {
+  readonly running: Running | undefined;
+  /** Whether it was done. */
+  readonly run: (wanted: Wanted) => Promise<boolean>;
+}
+
+export function useTasks(): Tasks {
+  const { sandbox } = useSandbox();
+  const { api } = useBackend();
+  const toast = useToast();
+  const [running, setRunning] = useState<Running>();
+  const latest = useRef(sandbox);
+  latest.current = sandbox;
+  const leaving = useRef<AbortController>(undefined);
+  useEffect(() => {
+    leaving.current = new AbortController();
+    return () => leaving.current?.abort(new Error("The page was left"));
+  }, []);
+  const run = useMemo(
+    () =>
+      async ({ title, done, failed, work }: Wanted): Promise<boolean> => {
+        const signal = leaving.current?.signal ?? AbortSignal.abort();
+        const onProgress = (progress: string): void => setRunning({ title, progress });
+        setRunning({ title, progress: "" });
+        try {
+          await work({ api, sandbox: latest.current, onProgress, signal });
+          toast.done(done);
+          return true;
+        } catch (error) {
+          if (!signal.aborted) toast.failed(failed, error);
+          return false;
+        } finally {
+          setRunning(undefined);
+        }
+      },
+    [api, toast],
+  );
+  return { running, run };
+}
