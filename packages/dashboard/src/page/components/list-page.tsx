@@ -37,8 +37,11 @@ export function ListView<T extends KubeObject>(props: ListViewProps<T>) {
   const [params, setParams] = useSearchParams();
   const text = params.get("q") ?? "";
   const query = useDeferredValue(text);
-  const by = params.get("sort")?.replace(/^-/, "") ?? firstSort.replace(/^-/, "");
-  const isDescending = (params.get("sort") ?? firstSort).startsWith("-");
+  const wanted = params.get("sort") ?? firstSort;
+  // Anybody can write the address: `constructor` is not a column.
+  const sort = Object.hasOwn(sortKeys, wanted.replace(/^-/, "")) ? wanted : firstSort;
+  const by = sort.replace(/^-/, "");
+  const isDescending = sort.startsWith("-");
   const set = (name: string, value: string): void =>
     setParams(
       (old) => {

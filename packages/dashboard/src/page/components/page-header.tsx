@@ -17,7 +17,9 @@ export function PageHeader({ title, subtitle, children }: PageHeaderProps) {
     <header className="page-header">
       <div>
         <h1>{shown}</h1>
-        {subtitle !== undefined && <p className="subtitle">{subtitle}</p>}
+        {subtitle !== undefined && (
+          <p className="subtitle">{typeof subtitle === "string" ? cleanText(subtitle) : subtitle}</p>
+        )}
       </div>
       {children !== undefined && <div className="actions">{children}</div>}
     </header>

@@ -1,6 +1,7 @@
 import type { CoreEvent } from "@agent-sandbox/api";
 import { Link } from "wouter";
 import { Badge } from "../components/badge.tsx";
+import { cleanText } from "../components/clean-text.ts";
 import type { Column } from "../components/table.tsx";
 import { Text } from "../components/text.tsx";
 import { RelativeTime } from "../components/time.tsx";
@@ -76,7 +77,7 @@ export const eventColumns: readonly Column<CoreEvent>[] = [
     width: "minmax(160px, 4fr)",
     isExtra: true,
     render: (event) => (
-      <span title={event.message}>
+      <span title={cleanText(event.message ?? "")}>
         <Text of={event.message} className="soft" />
       </span>
     ),

@@ -1,5 +1,6 @@
 import { lastActivity, type Sandbox } from "@agent-sandbox/api";
 import { Link } from "wouter";
+import { cleanText } from "../components/clean-text.ts";
 import { formatBytes, formatCores } from "../components/format.ts";
 import { Sparkline } from "../components/sparkline.tsx";
 import { StateBadge } from "../components/state-badge.tsx";
@@ -44,7 +45,7 @@ function DetailCell({ sandbox }: { readonly sandbox: Sandbox }) {
   const { state, why } = knownState(sandbox);
   if (why === undefined) return <Text of={originOf(sandbox) ?? ""} className="faint" />;
   return (
-    <span className={state === "failed" ? "why-bad" : "faint"} title={why}>
+    <span className={state === "failed" ? "why-bad" : "faint"} title={cleanText(why)}>
       <Text of={why} />
     </span>
   );
