@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Box, buildCommandLine } from "../e2e/box.ts";
 
-interface Wanted {
+/** An object to create. */
+export interface Wanted {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly [field: string]: unknown };
@@ -78,8 +79,12 @@ export class DashboardBox implements AsyncDisposable {
   }
 
   kubectl(...words: string[]): string {
+    return this.kubectlWith("", ...words);
+  }
+
+  kubectlWith(input: string, ...words: string[]): string {
     const env = { ...process.env, KUBECONFIG: this.box.kubeconfig };
-    return execFileSync("kubectl", words, { env, encoding: "utf8" });
+    return execFileSync("kubectl", words, { env, input, encoding: "utf8" });
   }
 
   /** A new account in a new namespace, with a role there, and its token. Without a role it has no rights. */

@@ -37,6 +37,11 @@ export class Visit implements AsyncDisposable {
     return this.#problems.filter((problem) => !this.#expected.some((text) => problem.includes(text)));
   }
 
+  /** Forgets the problems so far: they were reported. */
+  forget(): void {
+    this.#problems.length = 0;
+  }
+
   /** The rules of axe-core that the page violates, with the elements. */
   async accessibilityProblems(): Promise<string[]> {
     await this.page.evaluate(axeSource());

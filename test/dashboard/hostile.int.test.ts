@@ -1,0 +1,191 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { whyNoBox } from "../e2e/box.ts";
+import { openBrowser } from "../e2e/browser/open-browser.ts";
+import { AttackerPage } from "./attacker-page.ts";
+import { DashboardBox } from "./dashboard-box.ts";
+import { hostileLine, longWord, visibleMarkup } from "./hostile-content.ts";
+import { loud, makeHostile, namespace } from "./hostile-world.ts";
+import { auditPage, sidebarLinks } from "./page-audit.ts";
+import { Visit } from "./visit.ts";
+
+const reason = whyNoBox();
+if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
+
+const objects = [`sandboxes/${namespace}/${loud}`].concat(
+  ["no-image", "w".repeat(63), "ended", "not-ready"].map((name) => `sandboxes/${namespace}/${name}`),
+  ["templates/template", "pools/pool", "claims/claim", "snapshots/snapshot"].map((path) =>
+    path.replace("/", `/${namespace}/`),
+  ),
+);
+
+describe.skipIf(reason !== undefined)("a hostile tenant", { timeout: 180_000 }, () => {
+  let box: DashboardBox;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    [browser, box] = await Promise.all([openBrowser(), DashboardBox.start()]);
+    await makeHostile(box);
+  }, 180_000);
+  afterAll(async () => {
+    await browser?.close();
+    await box?.[Symbol.asyncDispose]();
+  });
+
+  const open = async (): Promise<Visit> => {
+    const visit = await Visit.open(browser, await box.loginLink());
+    await visit.page.getByRole("heading", { level: 1 }).waitFor();
+    return visit;
+  };
+
+  test("changes no page of an administrator with the texts of objects, events and nodes", async () => {
+    await using visit = await open();
+    const { page } = visit;
+    const links = await sidebarLinks(page);
+    const views = [...links, ...objects.map((path) => `/${path}`)];
+    const found: Record<string, readonly string[]> = {};
+    const withMarkup: string[] = [];
+    for (const view of views) {
+      await goTo(page, view);
+      const problems = await auditParts(page);
+      found[view] = [...problems, ...visit.problems()];
+      if ((await page.locator("body").innerText()).includes(visibleMarkup)) withMarkup.push(view);
+      expect(await sidebarLinks(page)).toEqual(links);
+      visit.forget();
+    }
+    expect(found).toEqual(Object.fromEntries(views.map((view) => [view, []])));
+    // These pages did show the texts of the tenant.
+    expect(withMarkup).toEqual(expect.arrayContaining(["/", "/sandboxes", "/events"]));
+  });
+
+  const addresses: readonly string[] = [
+    `/sandboxes/${encodeURIComponent(hostileLine)}/${encodeURIComponent(hostileLine)}`,
+    `/events?q=${encodeURIComponent(hostileLine)}&sort=${encodeURIComponent(hostileLine)}`,
+    "/sandboxes?sort=__proto__&state=__proto__",
+    "/sandboxes?sort=-constructor&state=constructor&q=__proto__=constructor",
+    "/sandboxes/..%2f..%2fkube/%00",
+    "/sandboxes/%zz/%e0%a4%a",
+    "/javascript:window.__pwned=1",
+    "/login?code=%3Cscript%3E",
+    "//evil.example/%2e%2e",
+    `/nowhere?q=${longWord}#${hostileLine}`,
+  ];
+  test("does nothing with an address that the administrator opens", async () => {
+    await using visit = await open();
+    visit.ignore("status of 4");
+    const { page } = visit;
+    const origin = new URL(page.url()).origin;
+    const found: Record<string, readonly string[]> = {};
+    for (const address of addresses) {
+      await page.goto(origin + address);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await settle(page);
+      found[address] = [...(await auditPage(page)), ...visit.problems()];
+      expect(await page.getByText("This part of the page failed").count()).toBe(0);
+      visit.forget();
+    }
+    expect(found).toEqual(Object.fromEntries(addresses.map((address) => [address, []])));
+  });
+
+  test("does nothing with an answer of a server or a sandbox that is opened in a window", async () => {
+    await using visit = await open();
+    visit.ignore("status of 403", "net::ERR_ABORTED");
+    const { page, context } = visit;
+    const token = (await page.evaluate(readRequestToken)) as string;
+    const file = (name: string): string => `/runtime/v1/files/${name}`;
+    const targets = [`/kube/api/v1/namespaces/${namespace}/events`, file("page.html"), file("image.svg")];
+    for (const target of targets) {
+      const answer = await page.goto(new URL(target, page.url()).href);
+      expect([target, answer?.status()]).toEqual([target, 403]);
+      expect(await page.evaluate("window.__pwned")).toBeUndefined();
+    }
+    // A browser cannot be made to send these headers with a navigation. If it did, the answer would be a file to save.
+    const place = { "x-sandbox-id": loud, "x-sandbox-namespace": namespace, "x-sandbox-port": "8080" };
+    await context.setExtraHTTPHeaders({ ...place, authorization: `Bearer ${token}` });
+    for (const target of targets) {
+      await page.goto(new URL("/", page.url()).href);
+      const download = page.waitForEvent("download");
+      await page.evaluate(`location.href = ${JSON.stringify(target)}`);
+      expect((await download).url()).toContain(target);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      expect(await auditPage(page)).toEqual([]);
+    }
+    // Without the header that makes it a file, the policy of the answer alone keeps it from running.
+    visit.ignore("sandboxed", "Content Security Policy", "policy: ");
+    for (const target of targets.slice(1)) {
+      await page.goto(new URL("/", page.url()).href);
+      const { policy, body } =
+        (await page.evaluate(`fetch("${target}", { headers: { authorization: "Bearer ${token}" } })
+        .then(async (answer) => ({ policy: answer.headers.get("content-security-policy"), body: await answer.text() }))`)) as Answer;
+      expect(body).toContain("__pwned");
+      const headers = { "content-security-policy": policy, "content-type": "text/html" };
+      await page.route(`**${target}`, (route) => route.fulfill({ headers, body }));
+      await page.evaluate(`location.href = "${target}"`);
+      await page.waitForURL(`**${target}`);
+      expect(await page.title()).not.toBe("pwned");
+      expect(await page.evaluate("[window.__pwned, origin]")).toEqual([undefined, "null"]);
+    }
+    expect(visit.problems()).toEqual([]);
+  });
+
+  test.for(["evil.localhost", "evil.agent-sandbox-system.localhost", "127.0.0.1"])(
+    "with a page at %s in the same browser gets nothing of the session",
+    async (host) => {
+      await using attacker = await AttackerPage.start(host);
+      const link = await box.loginLink();
+      await using visit = await open();
+      const { page, context } = visit;
+      const cookies = await context.cookies();
+      const dashboard = new URL(page.url()).origin;
+      const evil = await context.newPage();
+      await evil.goto(`${attacker.url}?dashboard=${dashboard}&link=${encodeURIComponent(link)}`);
+      const outcome = await evil.waitForFunction("window.outcome");
+      expect(await outcome.jsonValue()).toEqual(AttackerPage.nothing);
+      expect(attacker.received.filter((text) => text.includes("agent-sandbox-dashboard="))).toEqual([]);
+      // The attacker did not end or replace the session, and did not use up the link.
+      expect(await context.cookies(dashboard)).toEqual(cookies);
+      await page.reload();
+      await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+      expect(await auditPage(page)).toEqual([]);
+      await using other = await Visit.open(browser, link);
+      await other.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+      expect(visit.problems()).toEqual([]);
+    },
+  );
+});
+
+// Chromium drops requests when the interface of a sandbox appears on the machine.
+const readRequestToken = `(async function read() {
+  return fetch("/session").then(async (answer) => (await answer.json()).requestToken, read);
+})()`;
+
+interface Answer {
+  readonly policy: string;
+  readonly body: string;
+}
+
+/** Follows an address within the page, as a link would, and waits until it has loaded its data. */
+async function goTo(page: Page, path: string): Promise<void> {
+  await page.goto(new URL(path, page.url()).href);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await settle(page);
+}
+
+async function settle(page: Page): Promise<void> {
+  await page.locator("main .loading").first().waitFor({ state: "detached" });
+  await page.waitForTimeout(500);
+}
+
+/** Looks at a page, and at all of its tabs. */
+async function auditParts(page: Page): Promise<string[]> {
+  const problems = await auditPage(page);
+  const tabs = page.locator("main").getByRole("tab");
+  for (let index = 0; index < (await tabs.count()); index += 1) {
+    const tab = tabs.nth(index);
+    const name = await tab.innerText();
+    await tab.click();
+    await settle(page);
+    problems.push(...(await auditPage(page)).map((problem) => `${name}: ${problem}`));
+  }
+  return problems;
+}
