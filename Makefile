@@ -176,8 +176,8 @@ test-examples-long: setup-test ## Build the images again; fails if the same pack
 test-sdk-long: setup-test ## 2,000 commands with each SDK while the box is killed 20 times (needs root)
 	@SDK_COMMANDS=2000 SDK_KILLS=20 vitest run --project sdk faults
 
-.PHONY: bench bench-cluster bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli bench-compat
-bench: bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli bench-compat ## Run all benchmarks and rewrite bench/RESULTS.md
+.PHONY: bench bench-cluster bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli bench-compat bench-dashboard
+bench: bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli bench-compat bench-dashboard ## Run all benchmarks and rewrite bench/RESULTS.md
 	@$(NODE) bench/results.ts
 bench-kube: setup-test ## The informer compared with a plain HTTP loop
 	@$(NODE) bench/kube/main.ts
@@ -199,6 +199,8 @@ bench-cli: setup-test gvisor ## Commands of the CLI compared with kubectl and wi
 	@$(NODE) bench/cli/main.ts
 bench-compat: setup-test gvisor ## E2B's client compared with our SDK (needs root)
 	@$(NODE) bench/compat/main.ts
+bench-dashboard: setup-test ## The dashboard in headless Chromium with up to 5,000 Sandboxes
+	@$(NODE) bench/dashboard/main.ts
 
 CLUSTER := $(NODE) test/cluster/node/main.ts
 .PHONY: cluster-up cluster-down cluster-status cluster-load
