@@ -7,6 +7,7 @@ import { Route, Switch } from "wouter";
 import { ToastProvider } from "./components/toast.tsx";
 import { Backend, BackendProvider } from "./data/backend.ts";
 import { loadSession } from "./data/session.ts";
+import { tryAgain } from "./data/try-again.ts";
 import { RecorderProvider } from "./data/use-recorder.tsx";
 import { EventsPage } from "./events/events-page.tsx";
 import { OverviewPage } from "./overview/overview-page.tsx";
@@ -18,16 +19,16 @@ import { PreferencesProvider } from "./shell/preferences.tsx";
 import { ScopeProvider } from "./shell/scope.tsx";
 import { SignedOut } from "./shell/signed-out.tsx";
 
-const SandboxPage = lazy(() => import("./sandbox/sandbox-page.tsx"));
-const TemplatesPage = lazy(() => import("./templates/templates-page.tsx"));
-const TemplatePage = lazy(() => import("./templates/template-page.tsx"));
-const PoolsPage = lazy(() => import("./pools/pools-page.tsx"));
-const PoolPage = lazy(() => import("./pools/pool-page.tsx"));
-const ClaimsPage = lazy(() => import("./claims/claims-page.tsx"));
-const ClaimPage = lazy(() => import("./claims/claim-page.tsx"));
-const SnapshotsPage = lazy(() => import("./snapshots/snapshots-page.tsx"));
-const SnapshotPage = lazy(() => import("./snapshots/snapshot-page.tsx"));
-const ImagesPage = lazy(() => import("./images/images-page.tsx"));
+const SandboxPage = lazy(() => tryAgain(() => import("./sandbox/sandbox-page.tsx")));
+const TemplatesPage = lazy(() => tryAgain(() => import("./templates/templates-page.tsx")));
+const TemplatePage = lazy(() => tryAgain(() => import("./templates/template-page.tsx")));
+const PoolsPage = lazy(() => tryAgain(() => import("./pools/pools-page.tsx")));
+const PoolPage = lazy(() => tryAgain(() => import("./pools/pool-page.tsx")));
+const ClaimsPage = lazy(() => tryAgain(() => import("./claims/claims-page.tsx")));
+const ClaimPage = lazy(() => tryAgain(() => import("./claims/claim-page.tsx")));
+const SnapshotsPage = lazy(() => tryAgain(() => import("./snapshots/snapshots-page.tsx")));
+const SnapshotPage = lazy(() => tryAgain(() => import("./snapshots/snapshot-page.tsx")));
+const ImagesPage = lazy(() => tryAgain(() => import("./images/images-page.tsx")));
 
 /** Lists, and the pages of their objects. */
 const folders = [

@@ -5,13 +5,14 @@ import { lazy, Suspense, useState } from "react";
 import { Button } from "../components/button.tsx";
 import { cleanText } from "../components/clean-text.ts";
 import { sandboxClaims, sandboxTemplates } from "../data/resources.ts";
+import { tryAgain } from "../data/try-again.ts";
 import { useCan, useList } from "../data/use-data.ts";
 import { useScope } from "../shell/scope.tsx";
 import { claimForm, type Form, poolForm, sandboxForm, snapshotForm, templateForm } from "./forms.ts";
 import type { Values } from "./manifests.ts";
 
-const CreateDialog = lazy(() => import("./create-dialog.tsx"));
-const StartDialog = lazy(() => import("./start-dialog.tsx"));
+const CreateDialog = lazy(() => tryAgain(() => import("./create-dialog.tsx")));
+const StartDialog = lazy(() => tryAgain(() => import("./start-dialog.tsx")));
 
 interface CreateButtonProps {
   readonly form: Form;

@@ -3,6 +3,7 @@
  * message of the API server. When a call finds that the session has ended, `onSignedOut` is called, and the call fails.
  */
 import { type KubeObject, pathOf, type Resource } from "./resources.ts";
+import { tryAgain } from "./try-again.ts";
 
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -141,17 +142,19 @@ export class ApiClient {
     options: { readonly body?: unknown; readonly contentType?: string; readonly signal?: AbortSignal } = {},
   ): Promise<Response> {
     const { body, contentType = "application/json", signal } = options;
-    const response = await fetch(url, {
-      method,
-      headers: {
-        accept: "application/json",
-        authorization: `Bearer ${this.#token}`,
-        ...(body !== undefined && { "content-type": contentType }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(signal && { signal }),
-      redirect: "error",
-    });
+    const send = (): Promise<Response> =>
+      fetch(url, {
+        method,
+        headers: {
+          accept: "application/json",
+          authorization: `Bearer ${this.#token}`,
+          ...(body !== undefined && { "content-type": contentType }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(signal && { signal }),
+        redirect: "error",
+      });
+    const response = await (method === "GET" ? tryAgain(send) : send());
     if (response.ok) return response;
     if (response.status === 401) this.#onSignedOut();
     throw await failureOf(response);

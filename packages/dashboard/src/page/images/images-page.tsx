@@ -2,6 +2,7 @@
 import { Images as ImagesIcon } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Button } from "../components/button.tsx";
+import { cleanText } from "../components/clean-text.ts";
 import { EmptyState } from "../components/empty-state.tsx";
 import { formatBytes } from "../components/format.ts";
 import { ListView } from "../components/list-page.tsx";
@@ -106,7 +107,7 @@ function columnsFor(onOpen: (name: string) => void): readonly Column<ImageRow>[]
       align: "end",
       isExtra: true,
       render: ({ name }) => (
-        <Button isSmall onClick={() => onOpen(name)} aria-label={`Details of ${name}`}>
+        <Button isSmall onClick={() => onOpen(name)} aria-label={`Details of ${cleanText(name)}`}>
           Details
         </Button>
       ),

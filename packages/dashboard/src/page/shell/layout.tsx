@@ -3,6 +3,7 @@ import { Clock, LogOut, Menu, Moon, Search, Sun } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
 import { IconButton } from "../components/button.tsx";
+import { cleanText } from "../components/clean-text.ts";
 import { Text } from "../components/text.tsx";
 import { useBackend } from "../data/backend.ts";
 import { ConnectionStatus } from "./connection-status.tsx";
@@ -92,7 +93,7 @@ function Controls({ onSignedOut }: { readonly onSignedOut: () => void }) {
         label={isDark ? "Light theme" : "Dark theme"}
         onClick={() => setTheme(isDark ? "light" : "dark")}
       />
-      <IconButton icon={LogOut} label={`Log out ${backend.session.user}`} onClick={logOut} />
+      <IconButton icon={LogOut} label={`Log out ${cleanText(backend.session.user)}`} onClick={logOut} />
     </div>
   );
 }
