@@ -20,6 +20,8 @@ const detaching: readonly string[] = ["runc", "crun"];
 export function runcRuntime({ name, program, args, root }: RuntimeProgram): OciRuntime {
   const globalArgs = [`--root=${root}`, ...args];
   const command = { program, args: globalArgs };
+  // A container is paused while a snapshot of it is taken. The command starts when it continues.
+  const waiting = programName(program) === "runc" ? ["--ignore-paused"] : [];
   const startsAtOnce = detaching.includes(programName(program));
   return {
     name,
@@ -40,7 +42,7 @@ export function runcRuntime({ name, program, args, root }: RuntimeProgram): OciR
       const terminal = tty ? ["--tty", "--env", "TERM=xterm"] : [];
       return {
         program,
-        args: [...globalArgs, "exec", ...terminal, "--cgroup", cgroup, "--pid-file", pidFile, id, ...words],
+        args: [...globalArgs, "exec", ...waiting, ...terminal, "--cgroup", cgroup, "--pid-file", pidFile, id, ...words],
         pidFile,
       };
     },
