@@ -27,7 +27,9 @@ test("never sends a request to another tenant's pod that got the address, althou
       await sleep(1);
     }
   });
-  for (let turn = 1; turn <= 20; turn += 1) {
+  const isServed = (tenant: string): boolean => answers.includes(`${tenant}=${tenant}`);
+  // More turns on a busy machine, until each tenant was served at least once.
+  for (let turn = 1; turn <= 20 || (turn <= 400 && !(isServed("a") && isServed("b"))); turn += 1) {
     const [from, to, name] = turn % 2 === 1 ? (["a", b, "b"] as const) : (["b", a, "a"] as const);
     // Replaced by a pod of another owner within 10 ms.
     await cluster.removePod(`${from}-${turn - 1}`);
@@ -41,8 +43,7 @@ test("never sends a request to another tenant's pod that got the address, althou
   cluster.api.watchDelayMs = undefined;
   const counts = Map.groupBy(answers, (answer) => answer);
   expect([counts.get("a=b"), counts.get("b=a")]).toEqual([undefined, undefined]);
-  expect(counts.get("a=a")?.length).toBeGreaterThan(0);
-  expect(counts.get("b=b")?.length).toBeGreaterThan(0);
+  expect([isServed("a"), isServed("b")]).toEqual([true, true]);
 });
 
 test("sends nothing to a Pod of another namespace that names the Sandbox as its controller", async () => {

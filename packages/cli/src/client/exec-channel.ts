@@ -13,6 +13,11 @@ export interface ExecStreams {
   readonly stderr: Writable;
 }
 
+/** Whether a message carries output of the command. */
+export function isOutput(message: Buffer): boolean {
+  return message.length > 1 && (message[0] === channels.stdout || message[0] === channels.stderr);
+}
+
 /** Copies data between local streams and a remote command until it exits. Returns the exit code of the command. */
 export async function runExec(socket: WebSocket, streams: ExecStreams): Promise<number> {
   const stopStdin = streams.stdin === undefined ? () => undefined : sendStdin(socket, streams.stdin);

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { findCondition, type Pod, type Sandbox, sandboxes, sleepReason } from "@agent-sandbox/api";
+import { findCondition, killedForMemory, type Pod, type Sandbox, sandboxes, sleepReason } from "@agent-sandbox/api";
 import { isReason } from "@agent-sandbox/kube/requests";
+import type { WebSocket } from "ws";
 import type { Connection } from "./connect.ts";
 import { fetchJson, RefusedError } from "./discovery.ts";
+import { isOutput } from "./exec-channel.ts";
 import { podPath, type SandboxPod } from "./sandbox-pod.ts";
 
 /** The exit code of a command that ended with its sandbox: 128 + SIGKILL. */
@@ -14,6 +16,9 @@ const killedCodes: readonly number[] = [endedCode, 143];
 const longCommandMs = 1000;
 /** The node reports the end of a container a moment after its processes have ended. */
 const reportDelayMs = 500;
+
+/** Longer than the node's explanation. */
+const mostExplanation = 200;
 
 /** What is compared to find out whether a Pod is the same as at the beginning of a session. */
 interface PodMark {
@@ -34,6 +39,7 @@ export class Session implements Disposable {
   readonly #pod: SandboxPod;
   readonly #timer: NodeJS.Timeout;
   #before: PodMark | undefined;
+  #lastOutput = "";
 
   constructor(connection: Connection, pod: SandboxPod) {
     this.#connection = connection;
@@ -45,9 +51,19 @@ export class Session implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  /** Why a command ended that the exit code shows as killed. Undefined if the sandbox has nothing to do with it. */
+  /** Reads the end of the output, in which the node may explain the end of the command. */
+  follow(socket: WebSocket): void {
+    socket.on("message", (data: Buffer) => {
+      if (isOutput(data)) this.#lastOutput = data.subarray(-mostExplanation).toString("utf8").trimEnd();
+    });
+  }
+
+  /**
+   * Why a command ended that the exit code shows as killed. Undefined if the sandbox has nothing to do with it, or the output says it
+   * already.
+   */
   async whyKilled(exitCode: number): Promise<string | undefined> {
-    if (!killedCodes.includes(exitCode)) return undefined;
+    if (!killedCodes.includes(exitCode) || this.#lastOutput.endsWith(killedForMemory)) return undefined;
     const first = await this.why(" while the command ran");
     if (first !== undefined) return first;
     await sleep(reportDelayMs);

@@ -35,6 +35,7 @@ export async function runInPod(
   const { stdin: isOpen = false, container } = options;
   const socket = await openExec(connection, pod, { words, stdin: isOpen, tty, container });
   using session = new Session(connection, pod);
+  session.follow(socket);
   let code: number;
   try {
     code = await runAttached(socket, isOpen ? process.stdin : undefined, tty);

@@ -1,11 +1,11 @@
 import { Transform, type TransformCallback } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
+import { killedForMemory } from "@agent-sandbox/api";
 import { type AttachedProcess, type Exit, lostSandbox, runtimeError } from "./exec-process.ts";
 
 /** 128 + SIGKILL, as for a container that the kernel kills for its memory. */
 const killedCode = 137;
 const lostLine = Buffer.from(lostSandbox);
-const explanation = "The sandbox ran out of memory and was killed";
 
 /**
  * If a command uses too much memory, the kernel kills the whole gVisor sandbox, and `runsc exec` prints an error about its lost
@@ -18,7 +18,7 @@ export function explainOutOfMemory(
   const isKilled = attached.ended.then(({ code }) => code === runtimeError && hasRunOutOfMemory());
   const [name, lineEnd] = tty ? (["stdout", "\r\n"] as const) : (["stderr", "\n"] as const);
   const replace = async (line: Buffer): Promise<Buffer> =>
-    (await isKilled) ? Buffer.from(`${explanation}${lineEnd}`) : line;
+    (await isKilled) ? Buffer.from(`${killedForMemory}${lineEnd}`) : line;
   const output = new LastLine(replace);
   pipeline(attached[name], output).catch(() => undefined);
   const exit = async (): Promise<Exit> => {
