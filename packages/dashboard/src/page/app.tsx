@@ -11,6 +11,7 @@ import { tryAgain } from "./data/try-again.ts";
 import { RecorderProvider } from "./data/use-recorder.tsx";
 import { EventsPage } from "./events/events-page.tsx";
 import { OverviewPage } from "./overview/overview-page.tsx";
+import { PaletteHost } from "./palette/palette-host.tsx";
 import { SandboxesPage } from "./sandboxes/sandboxes-page.tsx";
 import { ErrorBoundary } from "./shell/error-boundary.tsx";
 import { Layout } from "./shell/layout.tsx";
@@ -59,13 +60,15 @@ export function App() {
           <ToastProvider>
             <ScopeProvider>
               <RecorderProvider>
-                <Layout onSearch={() => undefined} onSignedOut={() => setEntry("signed-out")}>
-                  <ErrorBoundary>
-                    <Suspense fallback={<Loading />}>
-                      <Routes />
-                    </Suspense>
-                  </ErrorBoundary>
-                </Layout>
+                <PaletteHost onSignedOut={() => setEntry("signed-out")}>
+                  <Layout onSignedOut={() => setEntry("signed-out")}>
+                    <ErrorBoundary>
+                      <Suspense fallback={<Loading />}>
+                        <Routes />
+                      </Suspense>
+                    </ErrorBoundary>
+                  </Layout>
+                </PaletteHost>
               </RecorderProvider>
             </ScopeProvider>
           </ToastProvider>

@@ -31,7 +31,7 @@ export function ConfirmDialog({ title, children, action, variant = "danger", run
   };
   const footer = (
     <>
-      <Button variant="ghost" autoFocus onClick={onClose}>
+      <Button variant="ghost" data-autofocus onClick={onClose}>
         Cancel
       </Button>
       <Button variant={variant} isBusy={isBusy} onClick={() => void confirm()}>

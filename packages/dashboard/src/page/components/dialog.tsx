@@ -1,5 +1,6 @@
 /**
  * A modal dialog. The browser keeps the focus inside, closes it with Escape, and returns the focus. Render it only while it is open.
+ * The focus begins at an element with `data-autofocus`, else at the first field, else at the first button of the footer.
  */
 import { X } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef } from "react";
@@ -20,6 +21,7 @@ export function Dialog({ title, onClose, children, footer, isWide }: DialogProps
   useEffect(() => {
     const opener = document.activeElement;
     element.current?.showModal();
+    firstControl(element.current)?.focus();
     return () => (opener instanceof HTMLElement ? opener.focus() : undefined);
   }, []);
   return (
@@ -43,4 +45,9 @@ export function Dialog({ title, onClose, children, footer, isWide }: DialogProps
       </div>
     </dialog>
   );
+}
+
+function firstControl(dialog: HTMLElement | null): HTMLElement | null | undefined {
+  const places = ["[data-autofocus]", ".dialog-body :is(input, select, textarea)", ".dialog-foot button"];
+  return places.map((place) => dialog?.querySelector<HTMLElement>(place)).find((found) => found);
 }

@@ -33,7 +33,13 @@ export default function StartDialog({ template, templates, onClose }: StartDialo
       <Button variant="ghost" onClick={onClose}>
         Cancel
       </Button>
-      <Button variant="primary" isBusy={isBusy} disabled={state === "loading"} autoFocus onClick={() => void run()}>
+      <Button
+        variant="primary"
+        isBusy={isBusy}
+        disabled={state === "loading"}
+        data-autofocus
+        onClick={() => void run()}
+      >
         Start sandbox
       </Button>
     </>

@@ -6,6 +6,7 @@ import { IconButton } from "../components/button.tsx";
 import { cleanText } from "../components/clean-text.ts";
 import { Text } from "../components/text.tsx";
 import { useBackend } from "../data/backend.ts";
+import { usePalette } from "../palette/palette-host.tsx";
 import { ConnectionStatus } from "./connection-status.tsx";
 import { Logo } from "./logo.tsx";
 import { NamespaceSelect } from "./namespace-select.tsx";
@@ -13,12 +14,12 @@ import { Navigation } from "./navigation.tsx";
 import { usePreferences } from "./preferences.tsx";
 
 interface LayoutProps {
-  readonly onSearch: () => void;
   readonly onSignedOut: () => void;
   readonly children: ReactNode;
 }
 
-export function Layout({ onSearch, onSignedOut, children }: LayoutProps) {
+export function Layout({ onSignedOut, children }: LayoutProps) {
+  const onSearch = usePalette();
   const [isOpen, setOpen] = useState(false);
   const [location] = useLocation();
   const { session } = useBackend();

@@ -1,4 +1,4 @@
-/** The pages of the dashboard, in the order of the sidebar. The command palette uses the same list. */
+/** The pages of the dashboard, in the order of the sidebar. The command palette uses the same list. Only users who may read nodes see the machine. */
 import {
   Boxes,
   Camera,
@@ -12,6 +12,8 @@ import {
   Ticket,
 } from "lucide-react";
 import { Link, useLocation } from "wouter";
+import { nodes } from "../data/resources.ts";
+import { useCan } from "../data/use-data.ts";
 
 export interface Page {
   readonly href: string;
@@ -33,12 +35,14 @@ export const pages: readonly (Page & { readonly section?: string })[] = [
 
 export function Navigation({ onNavigate }: { readonly onNavigate: () => void }) {
   const [location] = useLocation();
+  const canNodes = useCan("list", nodes);
+  const shown = pages.filter(({ href }) => href !== "/machine" || canNodes);
   const isCurrent = (href: string): boolean =>
     href === "/" ? location === "/" : `${location}/`.startsWith(`${href}/`);
   return (
     <nav className="navigation" aria-label="Pages">
       <ul>
-        {pages.map(({ href, title, icon: Icon, section }) => (
+        {shown.map(({ href, title, icon: Icon, section }) => (
           <li key={href}>
             {section !== undefined && <span className="navigation-section">{section}</span>}
             <Link href={href} onClick={onNavigate} {...(isCurrent(href) && { "aria-current": "page" as const })}>
