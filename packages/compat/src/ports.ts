@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Sandbox } from "@agent-sandbox/api";
 import type { Client } from "@agent-sandbox/kube";
 
@@ -41,3 +42,11 @@ export interface SandboxTokens {
 
 /** A client of the API server with the rights of a user. */
 export type ClientFor = (user: User, token: string) => Client;
+
+/** Another protocol on the listener's address. Requests that name a sandbox do not get there. */
+export interface Mount {
+  /** The exact paths that it serves. */
+  readonly paths: readonly string[];
+  /** Resolves when the response has ended. If it rejects, the listener answers. */
+  serve(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void>;
+}

@@ -17,7 +17,7 @@ import { notFound } from "./http/http-error.ts";
 import { asHttpError } from "./http/kube-failure.ts";
 import { sendError } from "./http/reply.ts";
 import { Accounts } from "./keys/accounts.ts";
-import type { Callers, ClientFor, SandboxTokens } from "./ports.ts";
+import type { Callers, ClientFor, Mount, SandboxTokens } from "./ports.ts";
 import { Runtime } from "./runtime/runtime.ts";
 import { Users } from "./runtime/users.ts";
 
@@ -31,6 +31,8 @@ export interface CompatOptions {
   /** The address of the router, over which sandboxes are reached. */
   readonly router: URL;
   readonly listen: ListenAddress;
+  /** Other protocols on the same address. */
+  readonly mounts?: readonly Mount[];
   /** Sandboxes have the host names `<port>-<sandbox>.<namespace>.<domain>`. Default `localhost`. */
   readonly domains?: readonly string[];
   /** For keys of users that are no service accounts and that name no namespace. Default `default`. */
@@ -84,7 +86,7 @@ export async function startCompat(options: CompatOptions): Promise<Compat> {
     }),
   );
   const face = new SandboxFace({ ...shared, watchers, openPorts: new OpenPorts() });
-  const dispatcher = new Dispatcher(control, face, { domains, log });
+  const dispatcher = new Dispatcher(control, face, { domains, mounts: options.mounts ?? [], log });
   server.on("request", (request, response) => void dispatcher.serve(request, response));
   server.on("upgrade", (request, socket, head) => void dispatcher.upgrade(request, socket, head));
   server.on("clientError", (_error, socket) => socket.destroy());
@@ -112,6 +114,7 @@ function urlOf({ address, port, family }: AddressInfo): string {
 
 interface DispatcherOptions {
   readonly domains: readonly string[];
+  readonly mounts: readonly Mount[];
   readonly log: Logger;
 }
 
@@ -169,6 +172,8 @@ class Dispatcher {
     }
     const byHeaders = namedByHeaders(request);
     if (byHeaders !== undefined) return this.#face.serve(request, response, url, byHeaders);
+    const mount = this.#options.mounts.find(({ paths }) => paths.includes(url.pathname));
+    if (mount !== undefined) return mount.serve(request, response, url);
     if (url.pathname === "/files") return this.#face.serveLink(request, response, url);
     throw notFound("Nothing is served here: see docs/clients.md for the addresses");
   }
