@@ -9,7 +9,6 @@ import { Environments } from "./cluster/environment.ts";
 import { removeUnanswered } from "./cluster/unanswered.ts";
 import { ControlApi } from "./e2b/control/control-api.ts";
 import { PolledWatchers } from "./e2b/envd/polled-watchers.ts";
-import { OpenPorts } from "./e2b/open-ports.ts";
 import { namedByHeaders, SandboxFace } from "./e2b/sandbox-face.ts";
 import { parseSandboxHost } from "./e2b/sandbox-host.ts";
 import { discardRest } from "./http/discard-rest.ts";
@@ -18,6 +17,7 @@ import { asHttpError } from "./http/kube-failure.ts";
 import { sendError } from "./http/reply.ts";
 import { Accounts } from "./keys/accounts.ts";
 import type { Callers, ClientFor, Mount, SandboxTokens } from "./ports.ts";
+import { OpenPorts } from "./runtime/open-ports.ts";
 import { Runtime } from "./runtime/runtime.ts";
 import { Users } from "./runtime/users.ts";
 

@@ -1,13 +1,14 @@
 import { activityChange, runSecondsAnnotation, type Sandbox, suspendAtAnnotation } from "@agent-sandbox/api";
 import { lifetimeOf, patchSandbox, setDeadline } from "../../cluster/lifetime.ts";
 import type { Machine } from "../../cluster/machine.ts";
+import { requireConnect } from "../../control/require-connect.ts";
+import { requireBound } from "../../control/require-machine.ts";
 import { flagField } from "../../http/fields.ts";
 import { badRequest, HttpError } from "../../http/http-error.ts";
 import { readJsonObject } from "../../http/read-body.ts";
 import { sendJson } from "../../http/reply.ts";
 import { type ControlCall, maxControlBytes } from "./context.ts";
-import { answerWithinMs, requireConnect } from "./create.ts";
-import { requireBound } from "./find.ts";
+import { answerWithinMs } from "./create.ts";
 import { probe } from "./probe.ts";
 import { isPaused } from "./sandbox-json.ts";
 import { sessionJson } from "./session-json.ts";

@@ -1,8 +1,7 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Client, Logger } from "@agent-sandbox/kube";
 import type { Directory } from "../../cluster/directory.ts";
 import type { Environments } from "../../cluster/environment.ts";
-import type { Account } from "../../keys/accounts.ts";
+import type { ApiCall } from "../../control/route.ts";
 import type { Callers, SandboxTokens } from "../../ports.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Users } from "../../runtime/users.ts";
@@ -24,17 +23,7 @@ export interface ControlContext {
   readonly now: () => number;
 }
 
-export interface ControlCall {
-  readonly context: ControlContext;
-  readonly account: Account;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly query: URLSearchParams;
-  /** The parts of the path that the route leaves open. */
-  readonly params: readonly string[];
-  /** Aborted when the client disconnects. */
-  readonly signal: AbortSignal;
-}
+export type ControlCall = ApiCall<ControlContext>;
 
 /** The body of control requests: metadata and variables with some room. */
 export const maxControlBytes: number = 2 * 1024 * 1024;

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { notFound, notOffered } from "../../http/http-error.ts";
+import { kill } from "../../control/kill.ts";
+import { findRoute, goneSignal, type Route } from "../../control/route.ts";
+import { notOffered } from "../../http/http-error.ts";
 import { sendEmpty, sendJson } from "../../http/reply.ts";
 import type { Accounts } from "../../keys/accounts.ts";
 import { connect } from "./connect.ts";
@@ -7,7 +9,6 @@ import type { ControlCall, ControlContext } from "./context.ts";
 import { create } from "./create.ts";
 import { fork } from "./fork.ts";
 import { info } from "./info.ts";
-import { kill } from "./kill.ts";
 import { list, listAll } from "./list.ts";
 import { metrics } from "./metrics.ts";
 import { updateNetwork } from "./network.ts";
@@ -17,7 +18,6 @@ import { listSnapshots, takeSnapshot } from "./snapshots.ts";
 import { deleteTemplate, findAlias, listTemplates } from "./templates.ts";
 
 type Handler = (call: ControlCall) => Promise<void>;
-type Route = readonly [method: string, path: RegExp, handler: Handler];
 
 const refused =
   (feature: string): Handler =>
@@ -31,7 +31,7 @@ const teams: Handler = async ({ account: { namespace }, response }) =>
 const templateAdvice = "Building templates (create a SandboxTemplate instead, see docs/clients.md)";
 
 /** The routes of both generations of clients. */
-const routes: readonly Route[] = [
+const routes: readonly Route<Handler>[] = [
   ["POST", /^\/v2\/sandboxes$/, (call) => create(call, { timeoutSeconds: 300 })],
   ["POST", /^\/sandboxes$/, (call) => create(call, { timeoutSeconds: 15 })],
   ["POST", /^\/v2\/sandboxes\/([^/]+)\/connect$/, (call) => connect(call, { timeoutSeconds: 300 })],
@@ -77,15 +77,8 @@ export class ControlApi {
     const { pathname, searchParams: query } = url;
     if (pathname === "/health") return sendEmpty(response, 204);
     const account = await this.#accounts.authenticate(keyOf(request), request.socket.remoteAddress ?? "");
-    for (const [wanted, path, handle] of routes) {
-      const match = wanted === "*" || wanted === method ? path.exec(pathname) : null;
-      if (match === null) continue;
-      const gone = new AbortController();
-      response.on("close", () => gone.abort());
-      const params = match.slice(1).map(decodeSafely);
-      return handle({ context: this.#context, account, request, response, query, params, signal: gone.signal });
-    }
-    throw notFound(`${method} ${pathname.slice(0, 100)} is not part of this API`);
+    const { handler, params } = findRoute(routes, method, pathname);
+    await handler({ context: this.#context, account, request, response, query, params, signal: goneSignal(response) });
   }
 }
 
@@ -93,13 +86,4 @@ function keyOf({ headers }: IncomingMessage): string | undefined {
   const key = headers["x-api-key"];
   if (typeof key === "string") return key;
   return /^bearer (.+)$/i.exec(headers.authorization ?? "")?.[1];
-}
-
-/** A name that cannot be decoded is no name of anything. */
-function decodeSafely(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return "";
-  }
 }

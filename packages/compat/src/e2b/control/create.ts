@@ -13,6 +13,7 @@ import { lifetimeAnnotations, patchClaim } from "../../cluster/lifetime.ts";
 import { labelsOf } from "../../cluster/metadata.ts";
 import { newName } from "../../cluster/names.ts";
 import { poolOfTemplate } from "../../cluster/pool-of-template.ts";
+import { requireConnect } from "../../control/require-connect.ts";
 import { badRequest, HttpError, notFound } from "../../http/http-error.ts";
 import { readJsonObject } from "../../http/read-body.ts";
 import { sendJson } from "../../http/reply.ts";
@@ -39,13 +40,6 @@ export async function create(call: ControlCall, defaults: { readonly timeoutSeco
   const sandbox = await prepare(call, claim, { ...options, isRepeatable: key !== undefined });
   const machine = { namespace: account.namespace, name: claim.metadata.name ?? "", claim, sandbox };
   sendJson(call.response, 201, sessionJson(context, machine));
-}
-
-/** Throws 403 unless the user may send traffic to the Sandbox; an empty name means any. */
-export async function requireConnect({ context, account }: ControlCall, name: string): Promise<void> {
-  const { user, namespace } = account;
-  if (await context.callers.mayConnect(user, namespace, name)) return;
-  throw new HttpError(403, `User "${user.username}" cannot connect to sandboxes in the namespace "${namespace}"`);
 }
 
 /** The claim of this request, or of an earlier attempt of it. Of attempts at the same time, all get the same. */

@@ -1,7 +1,7 @@
+import { requireMachine } from "../../control/require-machine.ts";
 import { sendJson } from "../../http/reply.ts";
 import { daemonToken } from "../tokens.ts";
 import type { ControlCall } from "./context.ts";
-import { requireMachine } from "./find.ts";
 import { lifecycleJson, listedSandbox } from "./sandbox-json.ts";
 
 /** `GET /sandboxes/{id}` */

@@ -1,8 +1,8 @@
+import { requireConnect } from "../../control/require-connect.ts";
+import { requireBound } from "../../control/require-machine.ts";
 import { sendJson } from "../../http/reply.ts";
-import { usageOf } from "../usage.ts";
+import { usageOf } from "../../runtime/usage.ts";
 import type { ControlCall } from "./context.ts";
-import { requireConnect } from "./create.ts";
-import { requireBound } from "./find.ts";
 import { targetOf } from "./probe.ts";
 import { isPaused, resourcesOf } from "./sandbox-json.ts";
 

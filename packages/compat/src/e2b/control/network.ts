@@ -1,10 +1,10 @@
+import { requireMachine } from "../../control/require-machine.ts";
 import { flagField } from "../../http/fields.ts";
 import { badRequest } from "../../http/http-error.ts";
 import { readJsonObject } from "../../http/read-body.ts";
 import { sendEmpty } from "../../http/reply.ts";
 import { type ControlCall, maxControlBytes } from "./context.ts";
 import { refuseNetwork } from "./create-options.ts";
-import { requireMachine } from "./find.ts";
 
 /** `PUT /sandboxes/{id}/network`. Only the absence of rules can be enforced for one sandbox. */
 export async function updateNetwork(call: ControlCall): Promise<void> {

@@ -1,13 +1,13 @@
 import { type Sandbox, suspendAtAnnotation } from "@agent-sandbox/api";
 import { lifetimeOf, patchClaim, patchSandbox } from "../../cluster/lifetime.ts";
 import type { Machine } from "../../cluster/machine.ts";
+import { requireBound } from "../../control/require-machine.ts";
 import { flagField } from "../../http/fields.ts";
 import { HttpError } from "../../http/http-error.ts";
 import { readJsonObject } from "../../http/read-body.ts";
 import { sendEmpty } from "../../http/reply.ts";
 import { type ControlCall, maxControlBytes } from "./context.ts";
 import { answerWithinMs } from "./create.ts";
-import { requireBound } from "./find.ts";
 import { probe } from "./probe.ts";
 import { isPaused } from "./sandbox-json.ts";
 

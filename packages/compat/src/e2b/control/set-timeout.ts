@@ -1,10 +1,10 @@
 import { setDeadline } from "../../cluster/lifetime.ts";
+import { noSuchSandbox, requireBound } from "../../control/require-machine.ts";
 import { integerField } from "../../http/fields.ts";
 import { badRequest } from "../../http/http-error.ts";
 import { readJsonObject } from "../../http/read-body.ts";
 import { sendEmpty } from "../../http/reply.ts";
 import { type ControlCall, maxControlBytes } from "./context.ts";
-import { noSuchSandbox, requireBound } from "./find.ts";
 import { isPaused } from "./sandbox-json.ts";
 import { deadlineAfter, extendDeadline, timeoutField } from "./timeouts.ts";
 

@@ -2,6 +2,7 @@ import { findCondition, type Sandbox, type SandboxSnapshot, sandboxSnapshots } f
 import { faceLabel, templateAnnotation } from "../../cluster/compat-annotations.ts";
 import type { Machine } from "../../cluster/machine.ts";
 import { newName } from "../../cluster/names.ts";
+import { requireBound } from "../../control/require-machine.ts";
 import { flagField, textField } from "../../http/fields.ts";
 import { badRequest, HttpError } from "../../http/http-error.ts";
 import { readJsonObject } from "../../http/read-body.ts";
@@ -9,7 +10,6 @@ import { sendJson } from "../../http/reply.ts";
 import type { Account } from "../../keys/accounts.ts";
 import { type ControlCall, maxControlBytes } from "./context.ts";
 import { answerWithinMs } from "./create.ts";
-import { requireBound } from "./find.ts";
 import { formatCursor, parseCursor } from "./page-cursor.ts";
 import { templateOf } from "./sandbox-json.ts";
 

@@ -1,6 +1,6 @@
 import { HttpError, notFound } from "../../http/http-error.ts";
 import { sendEmpty, sendJson } from "../../http/reply.ts";
-import { usageOf } from "../usage.ts";
+import { usageOf } from "../../runtime/usage.ts";
 import { serveClientStream } from "./client-stream.ts";
 import type { EnvdCall } from "./context.ts";
 import { serveFiles } from "./files-route.ts";

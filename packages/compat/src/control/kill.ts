@@ -1,13 +1,16 @@
 import { sandboxClaims, sandboxes } from "@agent-sandbox/api";
 import { isReason } from "@agent-sandbox/kube";
-import { sendEmpty } from "../../http/reply.ts";
-import type { ControlCall } from "./context.ts";
-import { noSuchSandbox, requireMachine } from "./find.ts";
+import type { Directory } from "../cluster/directory.ts";
+import { sendEmpty } from "../http/reply.ts";
+import { noSuchSandbox, requireMachine } from "./require-machine.ts";
+import type { ApiCall } from "./route.ts";
 
 const seenMs = 5000;
 
-/** `DELETE /sandboxes/{id}` */
-export async function kill(call: ControlCall): Promise<void> {
+type Call = ApiCall<{ readonly directory: Directory }>;
+
+/** `DELETE /sandboxes/{id}` of every control API. */
+export async function kill(call: Call): Promise<void> {
   const { client } = call.account;
   const machine = await requireMachine(call);
   const { claim, sandbox, namespace, name } = machine;

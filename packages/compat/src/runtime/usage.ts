@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { callRest } from "../runtime/rest.ts";
-import type { Runtime, Target } from "../runtime/runtime.ts";
+import { callRest } from "./rest.ts";
+import type { Runtime, Target } from "./runtime.ts";
 
 /** Usage of a sandbox in the units of E2B. */
 export interface Usage {

@@ -1,10 +1,10 @@
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { RuntimeError, tellRest } from "../runtime/rest.ts";
-import { RouterRefusal } from "../runtime/router-refusal.ts";
-import type { Runtime, Target } from "../runtime/runtime.ts";
-import type { EnvdCall } from "./envd/context.ts";
+import { RuntimeError, tellRest } from "./rest.ts";
+import { RouterRefusal } from "./router-refusal.ts";
+import type { Runtime, Target } from "./runtime.ts";
+import type { SandboxCall } from "./sandbox-call.ts";
 
 /** Credentials and names that are meant for this server. The sandbox must not see them. */
 const own: ReadonlySet<string> = new Set([
@@ -37,7 +37,7 @@ function forwarded({ headers }: IncomingMessage): OutgoingHttpHeaders {
 }
 
 /** Relays a request to a port of the sandbox. */
-export async function proxy(call: EnvdCall, port: number): Promise<void> {
+export async function proxy(call: SandboxCall, port: number): Promise<void> {
   const { response, context, target } = call;
   if (!context.openPorts.has(target, port)) await openPort(call, port);
   let answer: IncomingMessage;
@@ -56,7 +56,7 @@ export async function proxy(call: EnvdCall, port: number): Promise<void> {
  * Makes a server that listens only on the sandbox's loopback reachable. Throws if nothing listens: the router would try for a second.
  */
 export async function openPort(
-  { context, target, signal }: Pick<EnvdCall, "context" | "target" | "signal">,
+  { context, target, signal }: Pick<SandboxCall, "context" | "target" | "signal">,
   port: number,
 ): Promise<void> {
   try {
@@ -70,7 +70,7 @@ export async function openPort(
   }
 }
 
-function send({ context, target, request, signal }: EnvdCall, port: number): Promise<IncomingMessage> {
+function send({ context, target, request, signal }: SandboxCall, port: number): Promise<IncomingMessage> {
   const hasBody = request.headers["content-length"] !== undefined || request.headers["transfer-encoding"] !== undefined;
   return context.runtime.send(target, {
     port,

@@ -1,4 +1,4 @@
-import type { Target } from "../runtime/runtime.ts";
+import type { Target } from "./runtime.ts";
 
 const maxKept = 10_000;
 
