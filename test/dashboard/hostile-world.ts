@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DashboardBox, type Wanted } from "./dashboard-box.ts";
-import { asPython, escapes, hostileLine, hostileText, longWord } from "./hostile-content.ts";
+import { asPython, escapes, hostileLine, hostileText, longWord, visibleMarkup } from "./hostile-content.ts";
 
 /** The tenant's namespace, where the role `edit` was granted. */
 export const namespace = "mallory";
@@ -140,11 +140,21 @@ const eventsOf: readonly (readonly [kind: string, name: string])[] = [
   ["constructor", "javascript:window.__pwned=1"],
 ];
 
+const machineReport = JSON.stringify({
+  checkedAt: "9999-12-31T23:59:59Z",
+  checks: [
+    { name: hostileLine, state: "lacking", detail: hostileLine, remedy: hostileLine },
+    { name: longWord, state: "ok", detail: longWord },
+  ],
+  runtimes: [{ name: visibleMarkup, use: "default", depth: "Memory" }],
+  amounts: { diskBytes: { used: 9_007_199_254_740_991, most: 1 } },
+});
+
 /** What a foreign image, registry or node can make the API server store: only administrators write these objects. */
 const node: Wanted = {
   apiVersion: "v1",
   kind: "Node",
-  metadata: { name: "elsewhere", annotations },
+  metadata: { name: "elsewhere", annotations: { ...annotations, "agents.x-k8s.io/machine-report": machineReport } },
   spec: { unschedulable: true },
 };
 const nodeStatus = {

@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { type Pod, sandboxes } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Tenant } from "./tenant.ts";
@@ -88,6 +89,18 @@ describe.skipIf(noWorld)("objects that claim too much", () => {
     ["POST", "endpoints"],
   ] as const)("%s %s is forbidden for tenants, even in their own namespace", async ([method, path]) => {
     expect(await mallory.request(method, `${own}/${path}`, {})).toMatchObject({ status: 403 });
+  });
+
+  test.for([
+    ["GET", ""],
+    ["GET", `/${hostname().toLowerCase()}`],
+    ["PATCH", `/${hostname().toLowerCase()}`],
+    ["PATCH", `/${hostname().toLowerCase()}/status`],
+  ] as const)("%s of what the node says about its machine is forbidden (nodes%s)", async ([method, path]) => {
+    const forged = { metadata: { annotations: { "agents.x-k8s.io/machine-report": "{}" } } };
+    const type = { "content-type": "application/merge-patch+json" };
+    const sent = method === "GET" ? ([] as const) : ([forged, type] as const);
+    expect(await mallory.request(method, `/api/v1/nodes${path}`, ...sent)).toMatchObject({ status: 403 });
   });
 
   test("a forged continue token shows nothing of other namespaces", async () => {

@@ -25,6 +25,7 @@ export {
 } from "./kinds.ts";
 export type * from "./kubernetes.ts";
 export * from "./labels.ts";
+export * from "./machine/machine-report.ts";
 export * from "./primitives/index.ts";
 export type { Json, StructuralSchema, ValidationRule, ValueSchema } from "./schema/structural-schema.ts";
 export type * from "./snapshots/index.ts";

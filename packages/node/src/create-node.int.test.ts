@@ -1,10 +1,10 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import type { Pod } from "@agent-sandbox/api";
+import { machineReportAnnotation, type Pod, parseMachineReport } from "@agent-sandbox/api";
 import { kubeEvents } from "@agent-sandbox/kube";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createNode, type EmbeddedNode } from "./create-node.ts";
@@ -62,6 +62,21 @@ describe.skipIf(cannotRun)("a node with real containers", () => {
     ]);
     expect(Number(registered?.status?.capacity?.["cpu"])).toBeGreaterThan(0);
     expect(api.server.readAll(leases)).toMatchObject([{ metadata: { namespace: "kube-node-lease", name: nodeName } }]);
+  });
+
+  test("reports on the Node what the machine supports, and how full it is", async () => {
+    const report = (): unknown =>
+      parseMachineReport(api.server.readAll(nodes)[0]?.metadata?.annotations?.[machineReportAnnotation]);
+    await expect.poll(report, { timeout: 60_000 }).toMatchObject({
+      checks: expect.arrayContaining([
+        expect.objectContaining({ name: "kernel", state: "ok" }),
+        expect.objectContaining({ name: "overlayfs", state: "ok" }),
+        expect.objectContaining({ name: "runtime runc", detail: expect.stringMatching(/^the default; .*: works$/) }),
+      ]),
+      runtimes: expect.arrayContaining([{ name: "runc", use: "default", depth: "Filesystem", kernel: "shared" }]),
+      amounts: { diskBytes: { used: expect.any(Number), most: expect.any(Number) }, savedImages: { used: 0 } },
+    });
+    expect(await readdir(join(dataDir, "node"))).not.toContainEqual(expect.stringContaining("doctor"));
   });
 
   test("warns that Pods share the machine's kernel", async () => {

@@ -7,6 +7,7 @@ import {
   type SnapshotArchives,
   silentLogger,
 } from "@agent-sandbox/kube";
+import { type Examined, examineOwnMachine, reportMachine } from "./doctor/machine-report.ts";
 import { Exec } from "./exec/exec.ts";
 import { runInContainer } from "./exec/run-in-container.ts";
 import { Housekeeping } from "./housekeeping.ts";
@@ -23,6 +24,7 @@ import { EndpointWriter } from "./network/endpoint-writer.ts";
 import { NameServer } from "./network/name-server.ts";
 import { NetworkRules, type NetworkRulesOptions } from "./network/network-rules.ts";
 import { machineFacts } from "./node-object/machine-facts.ts";
+import { MachineReporter } from "./node-object/machine-reporter.ts";
 import { readRoom } from "./node-object/pressure.ts";
 import { Registration } from "./node-object/registration.ts";
 import type { Effects } from "./pod/effects.ts";
@@ -107,6 +109,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   starting.use(new ClaimBinder({ client, machine, events, log }));
   starting.use(new SnapshotController({ client, machine, nodeName, events, log }));
   starting.use(new EndpointWriter({ client, nodeName, log }));
+  startReporter(starting, { machine, client, nodeName, dataDir: options.dataDir, registered: registration.ready, log });
   const ready = Promise.all([registration.ready, controller.ready, rules.ready]).then(() => undefined);
   // A caller that does not await `ready` must not cause an unhandled rejection.
   ready.catch(() => undefined);
@@ -139,6 +142,18 @@ async function startNetwork(
   const rules = owner.use(new NetworkRules({ ...options, network, layout, apiPort: api?.port }));
   owner.use(await NameServer.start({ address, names: rules, log }));
   return rules;
+}
+
+interface Reporting extends Pick<NodeOptions, "client" | "nodeName" | "dataDir"> {
+  readonly machine: Machine;
+  readonly registered: Promise<void>;
+  readonly log: Logger;
+}
+
+function startReporter(owner: AsyncDisposableStack, { machine, dataDir, ...options }: Reporting): void {
+  const examine = (): Promise<Examined> => examineOwnMachine(machine, dataDir);
+  const report = (examined: Examined): ReturnType<typeof reportMachine> => reportMachine(machine, examined);
+  owner.use(new MachineReporter({ ...options, examine, report, now: machine.now }));
 }
 
 const nothing = (): void => undefined;

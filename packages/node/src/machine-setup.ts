@@ -2,6 +2,7 @@ import { mkdir, readFile, statfs } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type Budget, defaultBudget, readMachineSize } from "./budget.ts";
+import type { Trials } from "./doctor/examine.ts";
 import { NodeError } from "./errors.ts";
 import { hostImage } from "./image/host-image.ts";
 import { hostImageName, sandboxdImageName } from "./image/image-store.ts";
@@ -121,12 +122,13 @@ export async function openMachine(
   const budget = { ...(await budgetOf(layout.dataDir)), ...settings.budget, ...options.budget };
   const { records, trash, snapshots } = openRecords(layout);
   shareNamespaceFolder();
-  const [network, withUsers] = await Promise.all([
+  const [network, usersProblems] = await Promise.all([
     openPodNetwork({ layout, subnet: options.subnet ?? settings.subnet }),
-    tryRuntimes ? runtimesWithUsers(runtimes, layout) : [],
+    tryRuntimes ? tryAllUsers(runtimes, layout) : new Map<string, string | undefined>(),
   ]);
   const users = new PodUsers(layout);
   await adoptPods({ layout, records, network, users });
+  const withUsers = [...usersProblems].flatMap(([name, problem]) => (problem === undefined ? [name] : []));
   if (withUsers.length > 0) users.keepSpare();
   return {
     layout,
@@ -137,9 +139,7 @@ export async function openMachine(
     users,
     cgroups,
     ...(await openState(options, { layout, cgroups, budget, trash })),
-    runtimes: runtimes.present,
-    defaultRuntime: runtimes.default,
-    sharedKernel: sharedKernel(runtimes),
+    ...machineRuntimes({ runtimes, users: usersProblems }),
     ...(await openPulls(options, { layout, cgroups, budget })),
     defaults: { ...resourceDefaults, ...settings.defaults, ...options.defaults },
     budget,
@@ -195,6 +195,16 @@ async function openPulls(
   return { pulls, images: await openNodeImages(options, { network: pulls, cgroups: folders, reserve: budget }) };
 }
 
+function machineRuntimes(trials: Trials): Pick<Machine, "trials" | "runtimes" | "defaultRuntime" | "sharedKernel"> {
+  const { runtimes } = trials;
+  return {
+    trials,
+    runtimes: runtimes.present,
+    defaultRuntime: runtimes.default,
+    sharedKernel: sharedKernel(runtimes),
+  };
+}
+
 function runtimeRules(runtimes: Runtimes, withUsers: readonly string[]): Omit<NodeRules, "allow" | "backoff"> {
   const ownKernels = [...runtimes.present.values()].filter((one) => one.sharesSandbox).map(({ name }) => name);
   return {
@@ -221,11 +231,10 @@ async function adoptPods({
   }
 }
 
-/** The runtimes sharing the machine's kernel with which user namespaces work. */
-async function runtimesWithUsers({ present, usable }: Runtimes, layout: Layout): Promise<string[]> {
+/** Why user namespaces do not work, for each runtime that shares the machine's kernel; undefined if they do. */
+async function tryAllUsers({ present, usable }: Runtimes, layout: Layout): Promise<Map<string, string | undefined>> {
   const candidates = [...present.values()].filter((one) => canHaveUsers(one) && usable.includes(one.name));
-  const problems = await Promise.all(candidates.map((one) => tryUsers(one, layout)));
-  return candidates.filter((_, index) => problems[index] === undefined).map(({ name }) => name);
+  return new Map(await Promise.all(candidates.map(async (one) => [one.name, await tryUsers(one, layout)] as const)));
 }
 
 async function limitSandboxes(cgroups: Cgroups, layout: Layout, budget: Budget): Promise<string[]> {

@@ -24,14 +24,8 @@ export async function examineUsers(dataDir: string): Promise<Finding[]> {
     const candidates = [...present.values()].filter(canHaveUsers);
     return await inScratch(dataDir, async (folder) => {
       const layout = { ...layoutOf(dataDir), runDir, cgroupParent, dataDir: folder };
-      return Promise.all(
-        candidates.map(async (runtime): Promise<Finding> => {
-          const problem = await tryUsers(runtime, layout);
-          const name = `users with ${runtime.name}`;
-          return problem === undefined
-            ? { name, state: "ok", detail: "Pods have user namespaces" }
-            : { name, state: "lacking", detail: `Pods have no user namespaces: ${problem}`, remedy };
-        }),
+      return describeUsers(
+        new Map(await Promise.all(candidates.map(async (one) => [one.name, await tryUsers(one, layout)] as const))),
       );
     });
   } catch (error) {
@@ -41,4 +35,14 @@ export async function examineUsers(dataDir: string): Promise<Finding[]> {
     if (cgroups !== undefined) await removeCgroup(cgroups, cgroupParent);
     await rm(runDir, { recursive: true, force: true });
   }
+}
+
+/** `problems` has why user namespaces do not work, by runtime; undefined if they do. */
+export function describeUsers(problems: ReadonlyMap<string, string | undefined>): Finding[] {
+  return [...problems].map(([runtime, problem]) => {
+    const name = `users with ${runtime}`;
+    return problem === undefined
+      ? { name, state: "ok", detail: "Pods have user namespaces" }
+      : { name, state: "lacking", detail: `Pods have no user namespaces: ${problem}`, remedy };
+  });
 }

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, statfs } from "node:fs/promises";
 import { release, tmpdir } from "node:os";
 import { join } from "node:path";
+import type { MachineCheck } from "@agent-sandbox/api";
 import { messageOf } from "../errors.ts";
 import { openRuntimes, type Runtimes } from "../runtime/open-runtimes.ts";
 import { sharedKernel } from "../runtime/shared-kernel.ts";
@@ -14,26 +15,33 @@ import { tryCommand } from "../system/run-command.ts";
 import { examineNames } from "./examine-names.ts";
 import { examineNetwork } from "./examine-network.ts";
 import { whyNoMapping } from "./examine-owners.ts";
-import { examineUsers } from "./examine-users.ts";
+import { describeUsers, examineUsers } from "./examine-users.ts";
 import { inScratch } from "./scratch.ts";
 
 /** The result of one check. */
-export interface Finding {
-  readonly name: string;
-  /** `missing`: the box cannot run. `lacking`: the box runs without a feature. */
-  readonly state: "ok" | "lacking" | "missing";
-  readonly detail: string;
-  /** How to fix it. */
-  readonly remedy?: string;
+export type Finding = MachineCheck;
+
+/** What the start of the node has found out with test containers. */
+export interface Trials {
+  readonly runtimes: Runtimes;
+  /** Why user namespaces do not work, by runtime; undefined if they do. */
+  readonly users: ReadonlyMap<string, string | undefined>;
 }
 
-/** Checks everything that the box needs on this machine. Removes everything it creates. `flags` are those of a running box. */
-export async function examineMachine(dataDir: string, flags: RuntimeSettings = {}): Promise<readonly Finding[]> {
+/**
+ * Checks everything that the box needs on this machine. Removes everything it creates. `flags` are those of a running box. With
+ * `trials`, no container is started.
+ */
+export async function examineMachine(
+  dataDir: string,
+  flags: RuntimeSettings = {},
+  trials?: Trials,
+): Promise<readonly Finding[]> {
   const isRoot = process.getuid?.() === 0;
   const findings = await Promise.all([
     finding("root", isRoot ? ok("yes") : missing("no", "run doctor with sudo")),
     finding("kernel", ok(release())),
-    examineSettings(dataDir, flags, isRoot),
+    trials === undefined ? examineSettings(dataDir, flags, isRoot) : describeRuntimes(trials.runtimes, true),
     ...programs.map((program) => examineProgram(program)),
     ...(isRoot ? await examineDataFolder(dataDir) : [finding("overlayfs", lacking("not tried without root"))]),
     finding("control groups", await examineCgroups()),
@@ -43,7 +51,8 @@ export async function examineMachine(dataDir: string, flags: RuntimeSettings = {
     examineNetwork(isRoot),
     examineNames().then((found) => [found]),
   ]);
-  return [...findings.flat(), ...(isRoot ? await examineUsers(dataDir) : [])];
+  const users = trials === undefined ? async () => examineUsers(dataDir) : async () => describeUsers(trials.users);
+  return [...findings.flat(), ...(isRoot ? await users() : [])];
 }
 
 type Verdict = Omit<Finding, "name">;
@@ -102,23 +111,7 @@ async function examineRuntimes(choices: ReturnType<typeof runtimeChoices>, isRoo
   const runDir = await mkdtemp(join(tmpdir(), "doctor-"));
   const cgroupParent = `/agent-sandbox-doctor-${process.pid}`;
   try {
-    const found = await openRuntimes({ runDir, cgroupParent, ...choices, tryFirst: isRoot });
-    const present = [...found.present.values()].map(async ({ name, program, checkpoints }): Promise<Finding> => {
-      const version = (await tryCommand(program, ["--version"])).stdout.split("\n")[0] ?? "";
-      const flaw = found.flawed.get(name);
-      const works = flaw ?? found.absent.get(name) ?? (isRoot ? "works" : "not tried without root");
-      const depth = `suspends with depth ${checkpoints === undefined ? "Filesystem" : "Memory"}`;
-      const text = `${standingOf(name, found)}; ${depth}; ${version} (${program}): ${works}`;
-      const isFine = flaw === undefined && !found.absent.has(name);
-      return { name: `runtime ${name}`, ...(isFine ? ok(text) : lacking(text, buildOf[name])) };
-    });
-    const absent = [...found.absent]
-      .filter(([name]) => !found.present.has(name))
-      .map(([name, why]): Finding => ({ name: `runtime ${name}`, ...lacking(why, buildOf[name]) }));
-    const risk = sharedKernel(found);
-    const isolation =
-      risk === undefined ? ok("Pods without runtimeClassName have their own kernel") : lacking(risk.message, ownKernel);
-    return [...(await Promise.all(present)), ...absent, { name: "isolation", ...isolation }];
+    return await describeRuntimes(await openRuntimes({ runDir, cgroupParent, ...choices, tryFirst: isRoot }), isRoot);
   } catch (error) {
     return await finding("runtime", missing(messageOf(error), buildOf["gvisor"] ?? ""));
   } finally {
@@ -126,6 +119,25 @@ async function examineRuntimes(choices: ReturnType<typeof runtimeChoices>, isRoo
     await unmount(await mountsUnder(runDir));
     await rm(runDir, { recursive: true, force: true });
   }
+}
+
+async function describeRuntimes(found: Runtimes, isTried: boolean): Promise<Finding[]> {
+  const present = [...found.present.values()].map(async ({ name, program, checkpoints }): Promise<Finding> => {
+    const version = (await tryCommand(program, ["--version"])).stdout.split("\n")[0] ?? "";
+    const flaw = found.flawed.get(name);
+    const works = flaw ?? found.absent.get(name) ?? (isTried ? "works" : "not tried without root");
+    const depth = `suspends with depth ${checkpoints === undefined ? "Filesystem" : "Memory"}`;
+    const text = `${standingOf(name, found)}; ${depth}; ${version} (${program}): ${works}`;
+    const isFine = flaw === undefined && !found.absent.has(name);
+    return { name: `runtime ${name}`, ...(isFine ? ok(text) : lacking(text, buildOf[name])) };
+  });
+  const absent = [...found.absent]
+    .filter(([name]) => !found.present.has(name))
+    .map(([name, why]): Finding => ({ name: `runtime ${name}`, ...lacking(why, buildOf[name]) }));
+  const risk = sharedKernel(found);
+  const isolation =
+    risk === undefined ? ok("Pods without runtimeClassName have their own kernel") : lacking(risk.message, ownKernel);
+  return [...(await Promise.all(present)), ...absent, { name: "isolation", ...isolation }];
 }
 
 /** Whether a runtime is the default, allowed, or not allowed in Namespaces without a list of their own. */

@@ -1,4 +1,5 @@
 import type { Budget } from "../budget.ts";
+import type { Trials } from "../doctor/examine.ts";
 import { NodeError } from "../errors.ts";
 import type { Images } from "../image/open-images.ts";
 import type { Layout } from "../layout.ts";
@@ -32,6 +33,8 @@ export interface Machine {
   readonly network: PodNetwork;
   readonly runtimes: ReadonlyMap<string, OciRuntime>;
   readonly defaultRuntime: string;
+  /** What test containers showed at the start. */
+  readonly trials: Trials;
   /** Why Pods without `runtimeClassName` share this machine's kernel; undefined if they do not. */
   readonly sharedKernel: SharedKernel | undefined;
   readonly users: PodUsers;

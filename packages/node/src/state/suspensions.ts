@@ -39,6 +39,11 @@ export interface SuspensionOptions {
 const mostUnusable = 8;
 const unusableForMs = 7 * 24 * 3_600_000;
 
+interface Amount {
+  readonly used: number;
+  readonly most: number;
+}
+
 /**
  * The images of suspended Sandboxes, one folder per Sandbox and in it one per epoch. A Sandbox has one image, and two while a new
  * one is written. The sizes are kept in memory: no other process writes here while this one holds the lock of the data folder.
@@ -72,6 +77,15 @@ export class Suspensions {
       }
     }
     return store;
+  }
+
+  /** What all images take, and what they may take. */
+  amounts(): { readonly images: Amount; readonly bytes: Amount } {
+    const uses = [...this.#uses.values()];
+    return {
+      images: { used: uses.length, most: this.#limits.images },
+      bytes: { used: uses.reduce((sum, { bytes }) => sum + bytes, 0), most: this.#limits.bytes },
+    };
   }
 
   /** The image of a Sandbox and epoch. Throws a StateError if it is damaged or its key is missing. */
