@@ -1,6 +1,5 @@
-import { type Sandbox, type SandboxClaim, sandboxClaims, sandboxes } from "@agent-sandbox/api";
-import { faceLabel } from "../../cluster/compat-annotations.ts";
-import { assemble, type Machine } from "../../cluster/machine.ts";
+import { listMachines } from "../../cluster/list-machines.ts";
+import type { Machine } from "../../cluster/machine.ts";
 import { matches, metadataOf } from "../../cluster/metadata.ts";
 import { badRequest } from "../../http/http-error.ts";
 import { sendJson } from "../../http/reply.ts";
@@ -27,7 +26,7 @@ export async function list({ account, query, response }: ControlCall): Promise<v
   const limit = readLimit(query.get("limit"));
   const token = query.get("nextToken") ?? "";
   const after = token === "" ? undefined : parseCursor(token);
-  const sorted = (await machines(account)).filter((machine) => accepts(filter, machine)).toSorted(compare);
+  const sorted = (await listMachines(account, "e2b")).filter((machine) => accepts(filter, machine)).toSorted(compare);
   const ordered = isAscending ? sorted : sorted.toReversed();
   const rest = after === undefined ? ordered : ordered.filter((machine) => isAfter(machine, after, isAscending));
   const page = rest.slice(0, limit);
@@ -39,24 +38,8 @@ export async function list({ account, query, response }: ControlCall): Promise<v
 /** `GET /sandboxes`, of older clients: running ones, without pages. */
 export async function listAll({ account, query, response }: ControlCall): Promise<void> {
   const filter = { ...readFilter(query), states: ["running"] as const };
-  const found = (await machines(account)).filter((machine) => accepts(filter, machine));
+  const found = (await listMachines(account, "e2b")).filter((machine) => accepts(filter, machine));
   sendJson(response, 200, found.toSorted(compare).toReversed().map(listedSandbox));
-}
-
-async function machines({ client, namespace }: ControlCall["account"]): Promise<Machine[]> {
-  const labelSelector = `${faceLabel}=e2b`;
-  const [claims, found] = await Promise.all([
-    client.list(sandboxClaims, { namespace, labelSelector }),
-    client.list(sandboxes, { namespace }),
-  ]);
-  const byName = new Map(found.items.map((sandbox: Sandbox) => [sandbox.metadata.name, sandbox]));
-  return claims.items.flatMap((claim: SandboxClaim) => {
-    const { name = "", deletionTimestamp } = claim.metadata;
-    const bound = claim.status?.sandbox?.name;
-    const sandbox = bound === undefined ? undefined : byName.get(bound);
-    const machine = deletionTimestamp === undefined && assemble({ namespace, name, claim, sandbox });
-    return machine ? [machine] : [];
-  });
 }
 
 function readFilter(query: URLSearchParams): Filter {
