@@ -5,6 +5,7 @@ import { declareCompletion } from "./declare/completion.ts";
 import { declareConfig } from "./declare/config.ts";
 import { declareDashboard } from "./declare/dashboard.ts";
 import { declareImages } from "./declare/images.ts";
+import { declareMcp } from "./declare/mcp.ts";
 import { declareObjects, declareSessions } from "./declare/objects.ts";
 import { withFolder, withServer } from "./declare/options.ts";
 import { declarePools } from "./declare/pools.ts";
@@ -64,6 +65,7 @@ export function createProgram(): Command {
 
   declareImages(program);
   declareTokens(program);
+  declareMcp(program);
   declareConfig(program);
 
   withFolder(program.command("doctor"))

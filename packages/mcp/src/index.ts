@@ -1,2 +1,5 @@
 export type { Caller, Settings } from "./caller.ts";
+export { callerOf, userOf } from "./connect.ts";
+export { type Endpoint, hostSnippet, hosts } from "./host-snippet.ts";
 export { type StdioOptions, serveStdio } from "./serve-stdio.ts";
+export { takeStandardOutput } from "./standard-output.ts";

@@ -1,3 +1,4 @@
+import type { Readable, Writable } from "node:stream";
 import { StdioServerTransport, serveStdio as serve } from "@modelcontextprotocol/server/stdio";
 import type { Caller, Settings } from "./caller.ts";
 import { createServer } from "./create-server.ts";
@@ -6,14 +7,22 @@ export interface StdioOptions {
   readonly caller: Caller;
   readonly settings: Settings;
   readonly version: string;
-  readonly onError?: (error: Error) => void;
+  readonly input: Readable;
+  /** Nothing else may write to it. */
+  readonly output: Writable;
+  /** Ends the connection. */
+  readonly signal: AbortSignal;
+  readonly onError: (error: Error) => void;
 }
 
 /** Commands of cancelled calls are killed within this time, or else when they notice that nobody reads them. */
 const endMs = 5000;
+/** A message can be a file of this size. */
+const maxMessageBytes = 10_485_760;
 
-/** Serves one host over the standard input and output, until the input ends. */
-export async function serveStdio({ caller, settings, version, onError }: StdioOptions): Promise<void> {
+/** Serves one host, until its input ends, it sends a message that is too long, or the signal is aborted. */
+export async function serveStdio(options: StdioOptions): Promise<void> {
+  const { caller, settings, version, input, output, signal, onError } = options;
   const running = new Set<Promise<unknown>>();
   const track = (call: Promise<unknown>): void => {
     const settled = call.then(
@@ -23,8 +32,7 @@ export async function serveStdio({ caller, settings, version, onError }: StdioOp
     running.add(settled);
     void settled.then(() => running.delete(settled));
   };
-  const ended = Promise.withResolvers<void>();
-  const transport = new StdioServerTransport();
+  const transport = new HostTransport(input, output, { maxBufferSize: maxMessageBytes });
   const servers = new Set<ReturnType<typeof createServer>>();
   const notify = (): void => {
     for (const server of servers) if (server.isConnected()) server.sendResourceListChanged();
@@ -36,11 +44,27 @@ export async function serveStdio({ caller, settings, version, onError }: StdioOp
       servers.add(server);
       return server;
     },
-    { transport, ...(onError && { onerror: onError }) },
+    { transport, onerror: onError },
   );
-  process.stdin.once("end", () => ended.resolve()).once("close", () => ended.resolve());
-  await ended.promise;
+  const close = (): void => void handle.close();
+  signal.addEventListener("abort", close, { once: true });
+  if (signal.aborted) close();
+  await transport.closed;
   await handle.close();
   const timer = new Promise((resolve) => setTimeout(resolve, endMs).unref());
   await Promise.race([Promise.all(running), timer]);
+}
+
+/** Closes itself when the input ends, and when a message is too long. */
+class HostTransport extends StdioServerTransport {
+  readonly #closed = Promise.withResolvers<void>();
+
+  get closed(): Promise<void> {
+    return this.#closed.promise;
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    this.#closed.resolve();
+  }
 }

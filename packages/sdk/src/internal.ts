@@ -1,9 +1,9 @@
 /** What other packages of this repository need below the public classes. Not part of the published package. */
-export { discover } from "./connect/discover.ts";
+export { discover, loadedServers } from "./connect/discover.ts";
 export { namedServers, type Servers } from "./connect/named-servers.ts";
 export { Deadline } from "./deadline.ts";
 export { decodeBase64, encodeBase64 } from "./http/base64.ts";
-export { readText } from "./http/exchange.ts";
+export { readText, type SendHttp } from "./http/exchange.ts";
 export { readJsonLines } from "./http/lines.ts";
 export { NodeHttp } from "./http/node.ts";
 export { ApiServer, type ObjectName } from "./kube/api-server.ts";

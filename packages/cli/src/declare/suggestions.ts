@@ -51,8 +51,8 @@ export function suggestionFor(
   if (Object.hasOwn(synonyms, word)) return synonyms[word];
   const [nearest] = names
     .map((name) => ({ name, distance: editDistance(word, name) }))
-    // One typing error for each three letters.
-    .filter(({ name, distance }) => distance <= Math.max(word.length, name.length) / 3)
+    // One typing error for each three letters that were typed.
+    .filter(({ distance }) => distance <= word.length / 3)
     .toSorted((a, b) => a.distance - b.distance);
   return nearest?.name;
 }

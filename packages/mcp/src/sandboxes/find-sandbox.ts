@@ -11,7 +11,7 @@ import type { Call } from "../caller.ts";
 import { controllerOf, type FoundSandbox } from "./found-sandbox.ts";
 import { isForeign } from "./owner.ts";
 
-const lookupMs = 60_000;
+const lookupMs = 20_000;
 
 /** A sandbox that the caller may know about. Undefined if there is none, or if another user's tools created it. */
 export async function findSandbox(call: Call, { namespace, name }: ObjectName): Promise<FoundSandbox | undefined> {

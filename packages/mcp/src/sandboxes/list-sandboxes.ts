@@ -3,7 +3,7 @@ import type { Call } from "../caller.ts";
 import { controllerOf, type FoundSandbox } from "./found-sandbox.ts";
 import { isForeign } from "./owner.ts";
 
-const listMs = 60_000;
+const listMs = 20_000;
 
 /** The sandboxes of a namespace that the caller may know about, by name. Members of pools are nobody's yet. */
 export async function listSandboxes(

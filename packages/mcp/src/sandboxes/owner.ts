@@ -31,5 +31,5 @@ export function ownLabels({ metadata }: KubeObject): Record<string, string> {
 /** Labels with a meaning for the platform. */
 export function isReserved(label: string): boolean {
   const [domain = "", name] = label.split("/");
-  return name !== undefined && /(?:^|\.)(?:k8s\.io|kubernetes\.io)$/.test(domain);
+  return name !== undefined && /(?:^|[.-])(?:k8s|kubernetes)\.io$/.test(domain);
 }

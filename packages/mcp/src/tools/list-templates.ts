@@ -5,7 +5,7 @@ import { templates } from "../sandboxes/pool-of-template.ts";
 import { namespace } from "./arguments.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
-const listMs = 60_000;
+const listMs = 20_000;
 const maxTemplates = 500;
 
 export const listTemplatesTool: Tool = defineTool({

@@ -38,7 +38,8 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(definit
     async call(args, call) {
       try {
         const { structured, text, more = [] } = await run(args as z.output<I>, call);
-        const shown = visible(text ?? JSON.stringify(structured));
+        // Some hosts refuse an empty text.
+        const shown = visible(text ?? JSON.stringify(structured)) || "[empty]";
         return { content: [{ type: "text", text: shown }, ...more], structuredContent: { ...structured } };
       } catch (error) {
         if (call.signal.aborted || !isSandboxError(error)) throw error;

@@ -26,10 +26,15 @@ export async function discover(options: ConnectOptions): Promise<Servers> {
     ...(options.context !== undefined && { context: options.context }),
   });
   if (error !== undefined) throw new SandboxError("Unreachable", error);
-  return loaded(options, access, router);
+  return loadedServers(options, access, router);
 }
 
-function loaded({ token, namespace }: ConnectOptions, access: ClusterAccess, router: string): Servers {
+/** The servers of a kubeconfig. */
+export function loadedServers(
+  { token, namespace }: Pick<ConnectOptions, "token" | "namespace">,
+  access: ClusterAccess,
+  router: string,
+): Servers {
   const { credentials, tls, headers = {} } = access;
   const credential = async (isRefused: boolean): ReturnType<typeof credentials.get> => {
     if (token !== undefined) return { authorization: await bearer(token) };
