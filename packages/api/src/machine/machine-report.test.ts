@@ -55,6 +55,11 @@ describe("a report that somebody else wrote", () => {
     });
   });
 
+  test("has each name once", () => {
+    const text = JSON.stringify({ ...report, checks: [...report.checks, ...report.checks] });
+    expect(parseMachineReport(text)).toEqual(report);
+  });
+
   test("has no keys of objects, however it is written", () => {
     const text = `{"checkedAt":"${report.checkedAt}","checks":{"length":9},"runtimes":"x","amounts":{"__proto__":{"diskBytes":{"used":1}}}}`;
     expect(parseMachineReport(text)).toEqual({

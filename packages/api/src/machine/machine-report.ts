@@ -45,18 +45,18 @@ export interface MachineReport {
 
 /** The amounts that a report may have, in the order in which they are shown. */
 export const machineAmounts = [
+  "diskBytes",
+  "imageBytes",
+  "savedBytes",
+  "snapshotBytes",
+  "savedImages",
+  "snapshots",
   "sandboxMemoryBytes",
   "sandboxProcesses",
+  "diskReserveBytes",
   "containerMemoryBytes",
   "containerProcesses",
   "podDiskBytes",
-  "diskBytes",
-  "diskReserveBytes",
-  "imageBytes",
-  "savedImages",
-  "savedBytes",
-  "snapshots",
-  "snapshotBytes",
 ] as const;
 export type MachineAmountName = (typeof machineAmounts)[number];
 
@@ -93,8 +93,8 @@ export function parseMachineReport(text: string | undefined): MachineReport | un
   const amounts = isRecord(value["amounts"]) ? value["amounts"] : {};
   return {
     checkedAt,
-    checks: listOf(checks, mostChecks).flatMap(readCheck),
-    runtimes: listOf(runtimes, mostRuntimes).flatMap(readRuntime),
+    checks: oneOfEachName(listOf(checks, mostChecks).flatMap(readCheck)),
+    runtimes: oneOfEachName(listOf(runtimes, mostRuntimes).flatMap(readRuntime)),
     amounts: Object.fromEntries(
       machineAmounts.flatMap((name) => (Object.hasOwn(amounts, name) ? [[name, readAmount(amounts[name])]] : [])),
     ),
@@ -133,6 +133,10 @@ const isAmount = (value: unknown): value is number =>
 function boundedCheck({ name, state, detail, remedy }: MachineCheck): MachineCheck {
   const check = { name: oneLine(name, mostName), state, detail: oneLine(detail, mostText) };
   return remedy === undefined ? check : { ...check, remedy: oneLine(remedy, mostText) };
+}
+
+function oneOfEachName<T extends { readonly name: string }>(items: readonly T[]): T[] {
+  return [...new Map(items.map((item) => [item.name, item])).values()];
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

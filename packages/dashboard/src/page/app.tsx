@@ -30,6 +30,7 @@ const ClaimPage = lazy(() => tryAgain(() => import("./claims/claim-page.tsx")));
 const SnapshotsPage = lazy(() => tryAgain(() => import("./snapshots/snapshots-page.tsx")));
 const SnapshotPage = lazy(() => tryAgain(() => import("./snapshots/snapshot-page.tsx")));
 const ImagesPage = lazy(() => tryAgain(() => import("./images/images-page.tsx")));
+const MachinePage = lazy(() => tryAgain(() => import("./machine/machine-page.tsx")));
 
 /** Lists, and the pages of their objects. */
 const folders = [
@@ -105,6 +106,9 @@ function Routes() {
       ))}
       <Route path="/images">
         <ImagesPage />
+      </Route>
+      <Route path="/machine">
+        <MachinePage />
       </Route>
       <Route>
         <NotFound />

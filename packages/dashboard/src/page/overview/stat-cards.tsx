@@ -1,39 +1,14 @@
 /** Numbers with small plots of what happened since the page was opened. */
-import type { ReactNode } from "react";
 import { formatBytes, formatCores, formatDuration, readQuantity } from "../components/format.ts";
-import { Sparkline } from "../components/sparkline.tsx";
+import { Stat, valuesOf } from "../components/stat.tsx";
 import { useNow } from "../components/time.tsx";
 import { nodes } from "../data/resources.ts";
 import { useCan, useList } from "../data/use-data.ts";
 import { useRecorder } from "../data/use-recorder.tsx";
-import { median, perMinute, type Sample } from "../model/series.ts";
+import { median, perMinute } from "../model/series.ts";
 
 const minutes = 20;
-const shownSamples = 120;
 const shownWakes = 30;
-
-interface StatProps {
-  readonly title: string;
-  readonly value: string;
-  readonly unit?: ReactNode;
-  readonly values: readonly number[];
-  readonly highest?: number | undefined;
-}
-
-function Stat({ title, value, unit, values, highest }: StatProps) {
-  return (
-    <div className="stat">
-      <dt>{title}</dt>
-      <dd>
-        <span className="stat-value">{value}</span>
-        {unit !== undefined && <span className="stat-unit">{unit}</span>}
-      </dd>
-      <Sparkline values={values} highest={highest} />
-    </div>
-  );
-}
-
-const valuesOf = (samples: readonly Sample[]): number[] => samples.slice(-shownSamples).map(({ value }) => value);
 
 export function StatCards() {
   const recorder = useRecorder();
@@ -57,7 +32,8 @@ export function StatCards() {
   );
 }
 
-function MachineStats() {
+/** CPU and memory of all nodes, or of the sandboxes if the user may not read nodes. Belongs in `<dl className="card stats">`. */
+export function MachineStats() {
   const recorder = useRecorder();
   const canNodes = useCan("list", nodes);
   const { items } = useList(canNodes ? nodes : undefined);
