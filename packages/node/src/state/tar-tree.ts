@@ -1,5 +1,4 @@
-import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import type { Readable, Writable } from "node:stream";
 import { NodeError } from "../errors.ts";
 import { runCommand } from "../system/run-command.ts";
 import { startProgram } from "../system/start-program.ts";
@@ -35,16 +34,35 @@ export async function untarTree(archive: string, folder: string): Promise<void> 
   });
 }
 
-/** Like `untarTree`, into an empty folder, with an archive that is not a file. */
+/** Like `untarTree`, into an empty folder, with an archive that is not a file. The archive is always read to its end. */
 export async function untarStream(archive: AsyncIterable<Uint8Array>, folder: string): Promise<void> {
   const args = ["--extract", ...extractOptions, `--directory=${folder}`, "--file=-"];
   const { stdio, ended } = startProgram("tar", args, { stdio: ["pipe", "ignore", "pipe"] });
   const [stdin, , stderr] = stdio;
   const said = textOf(stderr);
-  if (stdin !== undefined) await pipeline(archive, stdin);
+  if (stdin !== undefined) await feed(archive, stdin);
   const { code } = await ended;
   if (code !== 0)
     throw new NodeError("NodeSetup", `Cannot unpack into "${folder}": ${(await said).trim() || `tar: ${code}`}`);
+}
+
+/**
+ * Unlike `pipeline`, this does not fail when the program ends before the stream has reported that everything was sent: the exit
+ * code decides.
+ */
+async function feed(content: AsyncIterable<Uint8Array>, input: Writable): Promise<void> {
+  const closed = new Promise<void>((resolve) => input.once("close", resolve));
+  try {
+    for await (const chunk of content) {
+      if (input.destroyed || input.write(chunk)) continue;
+      await Promise.race([closed, new Promise<void>((resolve) => input.once("drain", resolve))]);
+    }
+    input.end();
+  } catch (error) {
+    // The program sees the end of its input, and ends.
+    input.destroy();
+    throw error;
+  }
 }
 
 async function textOf(stream: Readable | undefined): Promise<string> {
