@@ -23,9 +23,9 @@ describe("a folder in an archive of tar", () => {
 
   test("is unpacked although tar ends while this process is busy", async () => {
     const names = Array.from({ length: 30 }, (_, index) => `target-${index}`);
-    let isDone = false;
+    const done = new AbortController();
     const busy = async (): Promise<void> => {
-      while (!isDone) {
+      while (!done.signal.aborted) {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
         await setImmediate();
       }
@@ -33,7 +33,7 @@ describe("a folder in an archive of tar", () => {
     const unpacked = Promise.all(
       names.map(async (name) => untarStream(tarTree(join(root, "source")), await target(name))),
     );
-    await Promise.all([busy(), unpacked.finally(() => (isDone = true))]);
+    await Promise.all([busy(), unpacked.finally(() => done.abort())]);
     for (const name of names) expect(content.equals(await readFile(join(root, name, "file")))).toBe(true);
   });
 
