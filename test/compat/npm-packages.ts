@@ -11,8 +11,8 @@ const pinned = { e2b: "2.51.0", "@e2b/code-interpreter": "2.8.0" };
 const wantsNewest = Boolean(process.env["NEWEST"]);
 
 /** Installs the published packages outside the repository, once on a machine, and returns a function that loads them. */
-export async function npmPackages(): Promise<NodeJS.Require> {
-  const specs = Object.entries(pinned).map(([name, version]) =>
+export async function npmPackages(versions: Readonly<Record<string, string>> = pinned): Promise<NodeJS.Require> {
+  const specs = Object.entries(versions).map(([name, version]) =>
     wantsNewest ? `${name}@latest` : `${name}@${version}`,
   );
   const day = wantsNewest ? new Date().toISOString().slice(0, 10) : "";

@@ -42,7 +42,8 @@ export function createServer({ caller, settings, version, track }: ServerOptions
       const call = { caller, settings, signal, progress: (message: string) => progress.report(message) };
       const running = tool.call(args, call);
       track?.(running);
-      return running;
+      // Not without await: the progress would end at once.
+      return await running;
     });
   }
   registerResources(server, { caller, settings });

@@ -71,9 +71,10 @@ async function createObject(
   namespace: string,
   wanted: CreateSandbox & { name: string },
 ): Promise<FoundSandbox> {
-  const { caller, signal } = call;
+  const { caller } = call;
   const { name } = wanted;
-  using deadline = new Deadline({ signal }, requestMs, `Cannot create sandbox "${name}"`);
+  // Not the signal of the call: if it is cancelled now, the object must be known to be deleted.
+  using deadline = new Deadline({}, requestMs, `Cannot create sandbox "${name}"`);
   const place = { caller, namespace };
   const source = sourceOf(call, wanted);
   if ("image" in source) {

@@ -32,7 +32,8 @@ export async function forkSandbox(
   call.progress("taking a snapshot");
   const snapshot = await handle.snapshot({ ttlSeconds: snapshotTtlSeconds, signal });
   try {
-    using deadline = new Deadline({ signal }, requestMs, doing);
+    // Not the signal of the call: if it is cancelled now, the copy must be known to be deleted.
+    using deadline = new Deadline({}, requestMs, doing);
     const original = await caller.api.get(sandboxes, { namespace, name: handle.name }, deadline);
     const shutdownTime = timeAfter(lifetime);
     const identity = { name, namespace, requestId: randomUUID(), now: Date.now() };

@@ -30,7 +30,7 @@ export const pauseSandboxTool: Tool = defineTool({
   name: "pause_sandbox",
   title: "Pause a sandbox",
   description:
-    "Suspend a sandbox: it keeps its files, and its memory where the runtime can, but uses no processor. The next call in it resumes it. It is still deleted at expires_at.",
+    "Suspend a sandbox: it keeps its files, and its memory where the runtime can, but uses no processor. resume_sandbox continues it. It is still deleted at expires_at.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: z.strictObject(named),
   output: paused,

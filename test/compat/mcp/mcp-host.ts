@@ -1,0 +1,111 @@
+import { registerHooks } from "node:module";
+import type { Readable } from "node:stream";
+import type { CompatBox } from "../compat-box.ts";
+import type { Loose } from "../loose.ts";
+import { npmPackages } from "../npm-packages.ts";
+
+const versions = { "@modelcontextprotocol/sdk": "1.32.2", "@modelcontextprotocol/client": "2.4.0" };
+export const program = `${import.meta.dirname}/../../../dist/agent-sandbox`;
+
+/** The two generations of the official client. The newer one also speaks the older protocol, which is its default. */
+export const generations = ["sdk 1.32", "client 2.4"] as const;
+export type Generation = (typeof generations)[number];
+
+/** How a host reaches the server. */
+export type Way = "stdio" | "http";
+
+export interface HostOptions {
+  readonly generation: Generation;
+  readonly way: Way;
+  /** Default: the account `user` of the namespace `team-a`. */
+  readonly token?: string;
+  /** More words of the command line. */
+  readonly flags?: readonly string[];
+  /** More of the address, such as `?workspace=a`. */
+  readonly query?: string;
+  readonly clientOptions?: object;
+}
+
+export type Packages = Awaited<ReturnType<typeof npmPackages>>;
+
+/** The official clients, as published. */
+export async function mcpPackages(): Promise<Packages> {
+  const load = await npmPackages(versions);
+  // Packages may have the condition that this repository uses for its own sources, and Node compiles no TypeScript in node_modules.
+  registerHooks({
+    resolve: (specifier, context, next) => {
+      const conditions = context.conditions.filter((condition) => condition !== "source");
+      return next(specifier, isInstalled(context.parentURL) ? { ...context, conditions } : context);
+    },
+  });
+  return load;
+}
+
+const isInstalled = (url: string | undefined): boolean => url?.includes("/npm-compat-") === true;
+
+/** A program that uses an MCP server through an official client. */
+export class McpHost implements AsyncDisposable {
+  readonly client: Loose;
+  readonly transport: Loose;
+  readonly isModern: boolean;
+  /** What the server has printed for people. */
+  stderr = "";
+
+  private constructor(client: Loose, transport: Loose, isModern: boolean) {
+    this.client = client;
+    this.transport = transport;
+    this.isModern = isModern;
+    (transport.stderr as Readable | undefined)?.on("data", (bytes: Buffer) => {
+      this.stderr += bytes.toString();
+    });
+  }
+
+  static async connect(load: Packages, box: CompatBox, options: HostOptions): Promise<McpHost> {
+    const { generation, way, token = box.token(), clientOptions = {} } = options;
+    const isModern = generation === "client 2.4";
+    const root = isModern ? "@modelcontextprotocol/client" : "@modelcontextprotocol/sdk/client";
+    const name = isModern ? root : `${root}/index.js`;
+    const transportModule = isModern
+      ? { stdio: `${root}/stdio`, http: root }[way]
+      : { stdio: `${root}/stdio.js`, http: `${root}/streamableHttp.js` }[way];
+    const { StdioClientTransport, StreamableHTTPClientTransport } = load(transportModule);
+    const args = ["mcp", "--data-dir", box.box.dataDir, "--namespace", "team-a", ...(options.flags ?? [])];
+    const env = { PATH: process.env["PATH"], AGENT_SANDBOX_TOKEN: token };
+    const requestInit = { headers: { authorization: `Bearer ${token}` } };
+    const transport: Loose =
+      way === "stdio"
+        ? new StdioClientTransport({ command: program, args, env, stderr: "pipe" })
+        : new StreamableHTTPClientTransport(new URL(`/mcp${options.query ?? ""}`, box.url), { requestInit });
+    const negotiation = isModern ? { versionNegotiation: { mode: "auto" } } : {};
+    const { Client } = load(name);
+    const client = new Client({ name: "test", version: "1.0.0" }, { ...negotiation, ...clientOptions });
+    const host = new McpHost(client, transport, isModern);
+    await client.connect(transport);
+    return host;
+  }
+
+  /** Calls a tool. Other results than success are returned too. */
+  call(name: string, args: object = {}, options: object = {}): Promise<Loose> {
+    const params = { name, arguments: args };
+    const wanted = { timeout: 120_000, ...options };
+    return this.isModern ? this.client.callTool(params, wanted) : this.client.callTool(params, undefined, wanted);
+  }
+
+  /** The structured result of a call that must succeed. */
+  async use(name: string, args: object = {}, options: object = {}): Promise<Loose> {
+    const { isError, content, structuredContent } = await this.call(name, args, options);
+    if (isError === true) throw new Error(`${name} failed: ${content[0].text}`);
+    return structuredContent;
+  }
+
+  /** The text of a call that must fail. */
+  async failure(name: string, args: object = {}): Promise<string> {
+    const { isError, content } = await this.call(name, args);
+    if (isError !== true) throw new Error(`${name} did not fail: ${content[0].text}`);
+    return content[0].text as string;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.close();
+  }
+}
