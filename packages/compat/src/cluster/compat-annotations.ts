@@ -2,11 +2,11 @@ import type { ObjectMeta } from "@agent-sandbox/api";
 
 const prefix = "compat.agents.x-k8s.io";
 
-/** On a claim: the protocol that created it. */
+/** On a claim, or on a Sandbox without one: the protocol that created it. */
 export const faceLabel: string = `${prefix}/face`;
 export type Face = "e2b" | "opensandbox" | "mcp";
 
-/** On a claim: the metadata that the client gave it, as JSON. Filters compare with this. */
+/** On the same: the metadata that the client gave it, as JSON. Filters compare with this. */
 export const metadataAnnotation: string = `${prefix}/metadata`;
 /** On a claim: the template that the client named. */
 export const templateAnnotation: string = `${prefix}/template`;
@@ -27,3 +27,5 @@ export const annotationOf = (
 export const onTimeoutAnnotation: string = `${prefix}/on-timeout`;
 /** On a claim, `true`: traffic resumes the Sandbox after it was paused. */
 export const autoResumeAnnotation: string = `${prefix}/auto-resume`;
+/** On a claim, or on a Sandbox without one: for how many seconds it runs after its creation and after each resumption. */
+export const timeoutAnnotation: string = `${prefix}/timeout-seconds`;

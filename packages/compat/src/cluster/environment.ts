@@ -12,13 +12,13 @@ const key = "environment.json";
 const maxBytes = 512 * 1024;
 const maxKeptBytes = 32 * 1024 * 1024;
 
-export function environmentProblem(environment: Environment): string | undefined {
+export function environmentProblem(environment: Environment, field = "envVars"): string | undefined {
   const wrong = Object.keys(environment).find((name) => name === "" || /[=\0]/.test(name));
-  if (wrong !== undefined) return `envVars has the invalid name ${JSON.stringify(wrong.slice(0, 64))}`;
+  if (wrong !== undefined) return `${field} has the invalid name ${JSON.stringify(wrong.slice(0, 64))}`;
   const hasNul = Object.values(environment).some((value) => value.includes("\0"));
-  if (hasNul) return "envVars has a value with a NUL character";
+  if (hasNul) return `${field} has a value with a NUL character`;
   const bytes = Buffer.byteLength(JSON.stringify(environment));
-  return bytes > maxBytes ? `envVars has ${bytes} bytes; the limit is ${maxBytes}` : undefined;
+  return bytes > maxBytes ? `${field} has ${bytes} bytes; the limit is ${maxBytes}` : undefined;
 }
 
 /**

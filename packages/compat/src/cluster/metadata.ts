@@ -1,4 +1,4 @@
-import { isReservedKey, type SandboxClaim } from "@agent-sandbox/api";
+import { isReservedKey, type ObjectMeta } from "@agent-sandbox/api";
 import { annotationOf, metadataAnnotation } from "./compat-annotations.ts";
 
 export type Metadata = Readonly<Record<string, string>>;
@@ -11,9 +11,9 @@ export function metadataProblem(metadata: Metadata): string | undefined {
   return bytes > maxBytes ? `metadata has ${bytes} bytes; the limit is ${maxBytes}` : undefined;
 }
 
-export function metadataOf(claim: SandboxClaim): Metadata {
+export function metadataOf(object: { readonly metadata: ObjectMeta }): Metadata {
   try {
-    const value: unknown = JSON.parse(annotationOf(claim, metadataAnnotation) ?? "{}");
+    const value: unknown = JSON.parse(annotationOf(object, metadataAnnotation) ?? "{}");
     if (typeof value !== "object" || value === null || Array.isArray(value)) return {};
     return Object.fromEntries(Object.entries(value).filter(([, text]) => typeof text === "string"));
   } catch {

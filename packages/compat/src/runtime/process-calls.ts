@@ -9,6 +9,8 @@ export interface ProcessEvent {
   readonly stdout?: string;
   readonly stderr?: string;
   readonly exit?: ExitEvent;
+  /** Output that was no longer kept when it was to be sent. */
+  readonly gap?: { readonly lostBytes?: string };
 }
 
 export interface ExitEvent {
@@ -23,7 +25,9 @@ export interface ProcessInfo {
   readonly cwd?: string;
   readonly origin?: string;
   readonly exit?: ExitEvent;
+  readonly startedAt?: string;
   readonly endedAt?: string;
+  readonly firstOffset?: string;
   readonly nextOffset?: string;
   readonly pty?: boolean;
 }

@@ -1,7 +1,6 @@
 import { textField, textMapField } from "../../http/fields.ts";
 import { readJsonObject } from "../../http/read-body.ts";
-import { readJsonLines } from "../../runtime/json-lines.ts";
-import { sendRest } from "../../runtime/rest.ts";
+import { type CodeEvent, runCode } from "../../runtime/run-code.ts";
 import type { EnvdCall } from "../envd/context.ts";
 import { CodeLines, errorLine } from "./code-lines.ts";
 import { defaultContext, findContext } from "./contexts.ts";
@@ -46,32 +45,12 @@ export async function execute(call: EnvdCall): Promise<void> {
   }
 }
 
-interface RuntimeEvent {
-  readonly type: "stdout" | "stderr" | "result" | "display" | "error" | "end";
-  readonly text?: string;
-  readonly data?: Readonly<Record<string, unknown>>;
-  readonly name?: string;
-  readonly message?: string;
-  readonly traceback?: string;
-  readonly execution_count?: number;
-}
-
-const maxLineBytes = 96 * 1024 * 1024;
-/** The longest time that sandboxd accepts. The clients have their own limits, and end the request. */
-const longestSeconds = 86_400;
-
 async function inContext(call: EnvdCall, id: string, { code, variables }: CodeRequest): Promise<void> {
   const { context, target, signal } = call;
-  const answer = await sendRest(context.runtime, target, {
-    method: "POST",
-    path: `/v1/contexts/${encodeURIComponent(id)}/execute?stream=true`,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ code, timeout_seconds: longestSeconds, env: variables }),
-    signal,
-  });
+  const events = await runCode(context.runtime, target, { context: id, code, variables }, signal);
   using lines = new CodeLines(call.response);
   using output = new LineOutput(lines, signal);
-  for await (const event of readJsonLines<RuntimeEvent>(answer, maxLineBytes)) {
+  for await (const event of events) {
     if (event.type === "stdout" || event.type === "stderr") {
       await output.write(event.type, event.text ?? "");
       continue;
@@ -91,7 +70,7 @@ function exists({ context, target }: EnvdCall): boolean {
   return context.directory.machine(target.namespace, target.name)?.sandbox?.metadata.uid === target.uid;
 }
 
-function linesOf(event: RuntimeEvent): readonly object[] {
+function linesOf(event: CodeEvent): readonly object[] {
   switch (event.type) {
     case "result":
     case "display":
