@@ -138,7 +138,7 @@ test-clients: setup-test ## client-go, the Python client, Helm and client-node a
 	@$(NODE) scripts/test.ts clients
 test-reference-clients: setup-test ## The reference's published Python client, and our package in its place, against a box (needs root; NEWEST=1 takes the newest version)
 	@NEWEST=$(NEWEST) $(NODE) scripts/test.ts reference-clients
-test-compat: setup-test ## The published clients of E2B and MCP, unmodified, against a box with gVisor (needs root; NEWEST=1 takes the newest versions)
+test-compat: setup-test ## The published clients of E2B, OpenSandbox and MCP, unmodified, against a box with gVisor (needs root; NEWEST=1 takes the newest versions)
 	@NEWEST=$(NEWEST) $(NODE) scripts/test.ts compat
 test-dashboard: setup-test ## The dashboard of a box with gVisor in headless Chromium, as a person uses it (needs root)
 	@$(NODE) scripts/test.ts dashboard

@@ -54,7 +54,13 @@ export class CompatBox implements AsyncDisposable {
 
   /** What a program needs instead of its usual address and key. */
   environment(key = this.key()): Readonly<Record<string, string>> {
-    return { E2B_API_URL: `${this.url}/e2b`, E2B_SANDBOX_URL: this.url, E2B_API_KEY: key };
+    return {
+      E2B_API_URL: `${this.url}/e2b`,
+      E2B_SANDBOX_URL: this.url,
+      E2B_API_KEY: key,
+      OPEN_SANDBOX_DOMAIN: new URL(this.url).host,
+      OPEN_SANDBOX_API_KEY: key,
+    };
   }
 
   kubectl(...words: string[]): string {

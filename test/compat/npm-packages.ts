@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { runCommand } from "../clients/run-command.ts";
 import { Unavailable } from "../clients/unavailable.ts";
 
-const pinned = { e2b: "2.51.0", "@e2b/code-interpreter": "2.8.0" };
+const pinned = { e2b: "2.51.0", "@e2b/code-interpreter": "2.8.0", "@alibaba-group/opensandbox": "0.1.11" };
 
 const wantsNewest = Boolean(process.env["NEWEST"]);
 

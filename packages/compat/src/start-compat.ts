@@ -16,6 +16,11 @@ import { notFound } from "./http/http-error.ts";
 import { asHttpError } from "./http/kube-failure.ts";
 import { sendError } from "./http/reply.ts";
 import { Accounts } from "./keys/accounts.ts";
+import { EndpointFace } from "./opensandbox/endpoint-face.ts";
+import { parseEndpointPath } from "./opensandbox/endpoint-path.ts";
+import { RunningCode } from "./opensandbox/execd/running-code.ts";
+import { WorkFolders } from "./opensandbox/execd/work-folders.ts";
+import { LifecycleApi } from "./opensandbox/lifecycle/lifecycle-api.ts";
 import type { Callers, ClientFor, Mount, SandboxTokens } from "./ports.ts";
 import { OpenPorts } from "./runtime/open-ports.ts";
 import { Runtime } from "./runtime/runtime.ts";
@@ -69,24 +74,31 @@ export async function startCompat(options: CompatOptions): Promise<Compat> {
   const server = createServer({ requestTimeout: 0, headersTimeout: headMs, keepAliveTimeout: idleMs });
   server.maxConnections = maxConnections;
   const [domain = "localhost"] = domains;
+  const accounts = new Accounts({
+    callers,
+    clientFor: options.clientFor,
+    defaultNamespace: options.defaultNamespace ?? "default",
+  });
+  const address = (): AddressInfo => server.address() as AddressInfo;
+  const general = { ...shared, callers, log, now: Date.now };
+  const openPorts = new OpenPorts();
   const control = new ControlApi(
     {
-      ...shared,
+      ...general,
       client: options.client,
-      callers,
-      domain: () => `${domain}:${(server.address() as AddressInfo).port}`,
+      domain: () => `${domain}:${address().port}`,
       maxTimeoutSeconds: options.maxTimeoutSeconds ?? 86_400,
-      log,
-      now: Date.now,
     },
-    new Accounts({
-      callers,
-      clientFor: options.clientFor,
-      defaultNamespace: options.defaultNamespace ?? "default",
-    }),
+    accounts,
   );
-  const face = new SandboxFace({ ...shared, watchers, openPorts: new OpenPorts() });
-  const dispatcher = new Dispatcher(control, face, { domains, mounts: options.mounts ?? [], log });
+  const execd = { runningCode: new RunningCode(), workFolders: new WorkFolders(runtime) };
+  const protocols = {
+    control,
+    face: new SandboxFace({ ...shared, watchers, openPorts }),
+    lifecycle: new LifecycleApi({ ...general, address: () => new URL(urlOf(address())).host }, accounts),
+    endpoints: new EndpointFace({ ...shared, openPorts, ...execd }),
+  };
+  const dispatcher = new Dispatcher(protocols, { domains, mounts: options.mounts ?? [], log });
   server.on("request", (request, response) => void dispatcher.serve(request, response));
   server.on("upgrade", (request, socket, head) => void dispatcher.upgrade(request, socket, head));
   server.on("clientError", (_error, socket) => socket.destroy());
@@ -118,15 +130,20 @@ interface DispatcherOptions {
   readonly log: Logger;
 }
 
+interface Protocols {
+  readonly control: ControlApi;
+  readonly face: SandboxFace;
+  readonly lifecycle: LifecycleApi;
+  readonly endpoints: EndpointFace;
+}
+
 /** Finds out which protocol a request belongs to. The host name of a sandbox decides alone. */
 class Dispatcher {
-  readonly #control: ControlApi;
-  readonly #face: SandboxFace;
+  readonly #protocols: Protocols;
   readonly #options: DispatcherOptions;
 
-  constructor(control: ControlApi, face: SandboxFace, options: DispatcherOptions) {
-    this.#control = control;
-    this.#face = face;
+  constructor(protocols: Protocols, options: DispatcherOptions) {
+    this.#protocols = protocols;
     this.#options = options;
   }
 
@@ -152,9 +169,17 @@ class Dispatcher {
     // Node no longer listens for errors of this socket, and one that nobody handles ends the process.
     socket.on("error", () => socket.destroy());
     try {
-      const named = parseSandboxHost(request.headers.host, this.#options.domains) ?? namedByHeaders(request);
+      const { face, endpoints } = this.#protocols;
+      const byHost = parseSandboxHost(request.headers.host, this.#options.domains);
+      const url = parseTarget(request.url ?? "/");
+      const path = byHost === undefined ? parseEndpointPath(url.pathname) : undefined;
+      if (path !== undefined) {
+        await endpoints.serveUpgrade(request, socket, head, { path, search: url.search });
+        return;
+      }
+      const named = byHost ?? namedByHeaders(request);
       if (named === undefined) throw notFound("Nothing to upgrade to");
-      await this.#face.serveUpgrade(request, socket, head, named);
+      await face.serveUpgrade(request, socket, head, named);
     } catch (error) {
       const { status, message } = asHttpError(error);
       socket.end(
@@ -164,17 +189,21 @@ class Dispatcher {
   }
 
   async #dispatch(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { control, face, lifecycle, endpoints } = this.#protocols;
     const url = parseTarget(request.url ?? "/");
     const byHost = parseSandboxHost(request.headers.host, this.#options.domains);
-    if (byHost !== undefined) return this.#face.serve(request, response, url, byHost);
+    if (byHost !== undefined) return face.serve(request, response, url, byHost);
     if (url.pathname === "/e2b" || url.pathname.startsWith("/e2b/")) {
-      return this.#control.serve(request, response, new URL(url.pathname.slice("/e2b".length) + url.search, base));
+      return control.serve(request, response, new URL(url.pathname.slice("/e2b".length) + url.search, base));
     }
     const byHeaders = namedByHeaders(request);
-    if (byHeaders !== undefined) return this.#face.serve(request, response, url, byHeaders);
+    if (byHeaders !== undefined) return face.serve(request, response, url, byHeaders);
+    const endpoint = parseEndpointPath(url.pathname);
+    if (endpoint !== undefined) return endpoints.serve(request, response, endpoint, url.search);
+    if (lifecycle.serves(url.pathname)) return lifecycle.serve(request, response, url);
     const mount = this.#options.mounts.find(({ paths }) => paths.includes(url.pathname));
     if (mount !== undefined) return mount.serve(request, response, url);
-    if (url.pathname === "/files") return this.#face.serveLink(request, response, url);
+    if (url.pathname === "/files") return face.serveLink(request, response, url);
     throw notFound("Nothing is served here: see docs/clients.md for the addresses");
   }
 }

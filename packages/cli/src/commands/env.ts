@@ -16,6 +16,10 @@ const clients: Readonly<Record<string, (address: ClientAddress) => Readonly<Reco
     E2B_SANDBOX_URL: url,
     E2B_API_KEY: formatApiKey({ token, namespace }),
   }),
+  opensandbox: ({ url, token, namespace }) => ({
+    OPEN_SANDBOX_DOMAIN: new URL(url).host,
+    OPEN_SANDBOX_API_KEY: `${token}@${namespace}`,
+  }),
 };
 
 /** The clients whose variables can be printed. */

@@ -26,7 +26,7 @@ Examples:
 
   withServer(program.command("env"))
     .description("Print the variables that point the clients of another platform at the box")
-    .argument("<client>", "e2b")
+    .argument("<client>", "e2b or opensandbox")
     .addHelpText(
       "after",
       `\nExample:\n  eval "$(agent-sandbox env e2b)"\n\nThe key in them is your own token: see docs/clients.md.`,

@@ -36,19 +36,29 @@ function forwarded({ headers }: IncomingMessage): OutgoingHttpHeaders {
   return { ...Object.fromEntries(kept), "x-sandbox-forward-authorization": "true" };
 }
 
+export interface ProxyOptions {
+  /** The path and query at the sandbox. Default: those of the request. */
+  readonly path?: string;
+  /** With a token for the daemon, if that of the call is for the port only. */
+  readonly daemon?: Target;
+  /** The headers of the answer, as names and values in turns. */
+  readonly relay?: (rawHeaders: string[]) => string[];
+}
+
 /** Relays a request to a port of the sandbox. */
-export async function proxy(call: SandboxCall, port: number): Promise<void> {
+export async function proxy(call: SandboxCall, port: number, options: ProxyOptions = {}): Promise<void> {
   const { response, context, target } = call;
-  if (!context.openPorts.has(target, port)) await openPort(call, port);
+  const { daemon = target, relay = (headers) => headers } = options;
+  if (!context.openPorts.has(target, port)) await openPort({ ...call, target: daemon }, port);
   let answer: IncomingMessage;
   try {
-    answer = await send(call, port);
+    answer = await send(call, port, options.path ?? call.request.url ?? "/");
   } catch (error) {
     context.openPorts.forget(target, port);
     throw error;
   }
   context.openPorts.add(target, port);
-  response.writeHead(answer.statusCode ?? 502, relayedHeaders(answer));
+  response.writeHead(answer.statusCode ?? 502, relay(relayedHeaders(answer)));
   await pipeline(answer, response);
 }
 
@@ -70,12 +80,12 @@ export async function openPort(
   }
 }
 
-function send({ context, target, request, signal }: SandboxCall, port: number): Promise<IncomingMessage> {
+function send({ context, target, request, signal }: SandboxCall, port: number, path: string): Promise<IncomingMessage> {
   const hasBody = request.headers["content-length"] !== undefined || request.headers["transfer-encoding"] !== undefined;
   return context.runtime.send(target, {
     port,
     method: request.method ?? "GET",
-    path: request.url ?? "/",
+    path,
     headers: forwarded(request),
     signal,
     ...(hasBody && { body: request }),
@@ -93,17 +103,19 @@ interface Upgrade {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
+  /** The path and query at the sandbox. Default: those of the request. */
+  readonly path?: string;
 }
 
 /** Relays an upgrade, and then the bytes of both sides. */
-export function proxyUpgrade({ runtime, target, request, socket, head }: Upgrade, port: number): void {
+export function proxyUpgrade({ runtime, target, request, socket, head, path }: Upgrade, port: number): void {
   const { url, headers } = runtime.route(target, port);
   const sent = httpRequest({
     agent: false,
     host: url.hostname.replace(/^\[|\]$/g, ""),
     port: url.port,
     method: request.method ?? "GET",
-    path: request.url ?? "/",
+    path: path ?? request.url ?? "/",
     headers: { ...forwarded(request), ...headers, connection: "upgrade", upgrade: request.headers.upgrade },
   });
   const fail = (): unknown => socket.destroy();
