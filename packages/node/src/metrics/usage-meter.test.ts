@@ -28,3 +28,20 @@ test("requests at the same time share one measurement, and later ones its figure
   expect(await meter.figures()).toBe(first);
   expect(taken).toBe(2);
 });
+
+test("containers that started since the last sample have figures at once, as have those that ran before", async () => {
+  let names = ["old"];
+  const meter = new UsageMeter(async () => ({
+    atMs: Date.now() - (names.length === 1 ? 10_000 : 0),
+    node: { cpuSeconds: 1, workingSetBytes: 500 },
+    pods: names.map((name) => ({
+      uid: name,
+      containers: [{ name, id: name, cpuSeconds: 1, workingSetBytes: 100, diskBytes: 7 }],
+    })),
+  }));
+  expect([...(await meter.figures()).pods.keys()]).toEqual(["old"]);
+  names = ["old", "new"];
+  const { pods, windowMs } = await meter.figures();
+  expect([...pods.keys()]).toEqual(["old", "new"]);
+  expect(windowMs).toBeLessThan(10_000);
+});

@@ -30,7 +30,7 @@ export interface Counted {
 const freshMs = 2000;
 /** A sample older than this is not the beginning of a window: the average over it would hide what happens now. */
 const longestWindowMs = 60_000;
-/** How long the first request waits for a second sample. */
+/** How long a request waits for a second sample if there is none to compare with. */
 const shortestWindowMs = 1000;
 
 /**
@@ -57,20 +57,31 @@ export class UsageMeter {
 
   async #measure(): Promise<UsageFigures> {
     let before = this.#last;
-    if (before === undefined || Date.now() - before.atMs > longestWindowMs) {
-      before = await this.#take();
+    let after = await this.#take();
+    if (before === undefined || after.atMs - before.atMs > longestWindowMs || hasOthers(before, after)) {
       await sleep(shortestWindowMs);
+      before = after;
+      after = await this.#take();
     }
-    this.#last = await this.#take();
-    this.#figures = figuresBetween(before, this.#last);
+    this.#last = after;
+    this.#figures = figuresBetween(before, after);
     return this.#figures;
   }
+}
+
+const containersOf = ({ pods }: UsageSample): readonly CountedContainer[] =>
+  pods.flatMap(({ containers }) => containers);
+
+/** Whether containers have started between two samples: they would have no figures until the next request. */
+function hasOthers(before: UsageSample, after: UsageSample): boolean {
+  const known = new Set(containersOf(before).map(({ id }) => id));
+  return containersOf(after).some(({ id }) => !known.has(id));
 }
 
 /** The use between two samples. Containers that are not in both have no figures. */
 export function figuresBetween(before: UsageSample, after: UsageSample): UsageFigures {
   const windowMs = Math.max(1, after.atMs - before.atMs);
-  const earlier = new Map(before.pods.flatMap(({ containers }) => containers.map((one) => [one.id, one])));
+  const earlier = new Map(containersOf(before).map((one) => [one.id, one]));
   const nanoCores = (from: Counted, to: Counted): number =>
     Math.max(0, Math.round(((to.cpuSeconds - from.cpuSeconds) * 1e12) / windowMs));
   const pods = new Map<string, readonly ContainerFigures[]>();
