@@ -52,10 +52,14 @@ function waitingTrouble(who: string, status: ContainerStatus, waiting: Waiting):
 
 /** The same for ErrImagePull and ImagePullBackOff, between which the kubelet alternates. */
 function pullDetail(message: string): string {
-  return message
-    .replace(/^Back-off pulling image "[^"]*"(: )?/, "")
-    .replace(/^ErrImagePull: /, "")
-    .replace(/^rpc error: code = \w+ desc = /, "");
+  return (
+    message
+      .replace(/^Back-off pulling image "[^"]*"(: )?/, "")
+      .replace(/^ErrImagePull: /, "")
+      .replace(/^rpc error: code = \w+ desc = /, "")
+      // The box's node begins as the cause does.
+      .replace(/^Cannot pull image "[^"]*": /, "")
+  );
 }
 
 /**

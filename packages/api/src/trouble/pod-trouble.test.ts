@@ -32,6 +32,11 @@ test.for<[string, Pick<Pod, "spec" | "status">, string | undefined]>([
     'container "main": cannot pull image "x": not found',
   ],
   [
+    "an error of the box's node, which names the image too",
+    container(waiting("ErrImagePull", 'Cannot pull image "docker.io/x:latest": its registry is unknown')),
+    'container "main": cannot pull image "x": its registry is unknown',
+  ],
+  [
     "an image that must not be pulled",
     container(waiting("ErrImageNeverPull", "it is not present")),
     'container "main": cannot use image "x": it is not present',
