@@ -16,6 +16,6 @@ export async function examineNames(resolve: ResolveHere = lookup): Promise<Findi
     state: "lacking",
     detail: "<sandbox>.<namespace>.localhost works in curl and browsers only, not in Python, Node or wget",
     remedy:
-      "use http://127.0.0.1:7680/sandboxes/<namespace>/<sandbox>/<port>/, which works everywhere, or install libnss-myhostname",
+      'use http://ROUTER/sandboxes/<namespace>/<sandbox>/<port>/, which works everywhere ("agent-sandbox status" prints the address of the router), or install libnss-myhostname',
   };
 }

@@ -236,7 +236,7 @@ describe("unsupportedField() refuses, and names the field", () => {
     const mounting = podOf({ volumes: [{ name: "h", hostPath: { path: "/data/x" } }] });
     expect([privileged, mounting].map((pod) => refusal(pod))).toEqual([
       "spec.containers[0].securityContext.privileged: is not allowed by this node's configuration",
-      "spec.volumes[0].hostPath: is not allowed by this node's configuration",
+      "spec.volumes[0].hostPath: is not allowed by this node's configuration (allow.hostPaths)",
     ]);
     const allow = { privileged: true, hostPaths: ["/data"], hostUsers: false };
     expect([privileged, mounting].map((pod) => refusal(pod, allow))).toEqual([undefined, undefined]);

@@ -15,7 +15,7 @@ export const hostPath: VolumeKind = {
   rule:
     ({ hostPaths }) =>
     (value, path) => {
-      if (hostPaths.length === 0) return refuse(path, "is not allowed by this node's configuration");
+      if (hostPaths.length === 0) return refuse(path, "is not allowed by this node's configuration (allow.hostPaths)");
       return object({
         path: absolute,
         type: oneOf("DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket"),
@@ -46,7 +46,8 @@ interface Wanted {
  */
 async function showPath(path: string, { type, allowed, folder }: Wanted): Promise<void> {
   const root = allowed.map((one) => one.replace(/(?<=.)\/+$/, "")).find((one) => isWithin(path, one));
-  if (root === undefined) throw new Error("it is not below a folder that this node's configuration allows");
+  if (root === undefined)
+    throw new Error("it is not below a folder that this node's configuration allows (allow.hostPaths)");
   const real = await realpath(root);
   const missing =
     type === "DirectoryOrCreate" ? "make folder" : type === "FileOrCreate" ? "make file" : ("as written" as const);
