@@ -30,6 +30,14 @@ describe.skipIf(reason !== undefined)("run, create and shell", { timeout: 120_00
     expect(await names()).toBe("");
   });
 
+  test("run -i without a command opens a shell, which reads a script", async () => {
+    for (const flag of ["-i", "-it"]) {
+      const { code, stdout } = await box.runWith("echo from $0; exit 4\n", "run", "--rm", flag, "--runtime", "runc");
+      expect({ code, stdout }).toEqual({ code: 4, stdout: expect.stringMatching(/^from (?:sh|bash)\n$/) });
+    }
+    expect(await names()).toBe("");
+  });
+
   test("run mounts a folder that the operator allows", async () => {
     const words = ["run", "--rm", "--runtime", "runc", "-v", "examples:/work:ro", "-w", "/work", "--"];
     const { stdout } = await box.run(
@@ -97,6 +105,11 @@ describe.skipIf(reason !== undefined)("run, create and shell", { timeout: 120_00
       stderr: expect.stringContaining("needs a terminal"),
     });
     expect((await box.run("get", "sandboxes", "-l", "team=a", "-o", "name")).stdout).toContain("/work");
+    const yaml = async (...more: string[]): Promise<string> =>
+      (await box.run("get", "sandboxes", "-o", "yaml", ...more)).stdout;
+    expect(await yaml()).toMatch(/\n {4}name: work\n/);
+    expect(await yaml()).not.toContain("managedFields");
+    expect(await yaml("--show-managed-fields")).toContain("managedFields");
   });
 
   test("cp copies files and folders in both directions", async () => {

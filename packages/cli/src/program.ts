@@ -102,6 +102,8 @@ export function createProgram(): Command {
 /** After a usage error, each command names its own help. */
 function adviseHelp(command: Command, path: string): void {
   const what = command.commands.length > 0 ? "to list the commands" : "for its arguments and options";
-  command.showHelpAfterError(`Run ${path} --help ${what}.`);
+  const runsCommand = command.registeredArguments.some((argument) => argument.name() === "command");
+  const place = runsCommand ? " Options of the command to run go after --." : "";
+  command.showHelpAfterError(`Run ${path} --help ${what}.${place}`);
   for (const child of command.commands) adviseHelp(child, `${path} ${child.name()}`);
 }

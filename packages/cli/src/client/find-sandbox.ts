@@ -4,7 +4,7 @@ import { CommandError } from "../command-error.ts";
 import type { Connection } from "./connect.ts";
 
 /** The flag that selects a namespace, for commands in messages. */
-const flagOf = (namespace: string): string => (namespace === "default" ? "" : ` -n ${namespace}`);
+export const flagOf = (namespace: string): string => (namespace === "default" ? "" : ` -n ${namespace}`);
 
 /** Finds a Sandbox by its name or by the name of the claim that holds it. */
 export async function findSandbox({ client, namespace }: Connection, name: string): Promise<Sandbox> {

@@ -18,9 +18,14 @@ const sandbox = (spec: object, status: object | undefined): Sandbox =>
   }) as Sandbox;
 
 test.for([
-  ["by its author", { operatingMode: "Suspended" }, {}, /set its spec.operatingMode/],
+  ["by its author", { operatingMode: "Suspended" }, {}, /^resume it with: agent-sandbox resume box$/],
   ["for idleness", {}, idle, /through the router/],
-  ["until its user wakes it", { resumePolicy: "Manual" }, idle, /last-activity/],
+  [
+    "until its user wakes it",
+    { resumePolicy: "Manual" },
+    idle,
+    /idle and its resumePolicy is Manual; resume it with: agent-sandbox resume box$/,
+  ],
   ["no longer", { operatingMode: "Running" }, conditions("True", "SandboxSuspended"), /^$/],
   ["not at all", {}, conditions("False", "NotSuspended"), /^$/],
   ["not yet", {}, undefined, /^$/],
@@ -32,7 +37,7 @@ test.for([
   [{}, true, "box"],
   [{}, false, 'sandbox "box" is suspended: it was idle'],
   [{ resumePolicy: "Manual" }, true, 'sandbox "box" is suspended: it was idle and its resumePolicy is Manual'],
-  [{ operatingMode: "Suspended" }, true, 'sandbox "box" is suspended: set its spec.operatingMode to Running'],
+  [{ operatingMode: "Suspended" }, true, 'sandbox "box" is suspended: resume it with: agent-sandbox resume box'],
   [{ operatingMode: "Suspended", resumePolicy: "OnTraffic" }, true, "box"],
 ] as const)("the Pod of an idle sandbox with %j, for a command that wakes: %s", async ([spec, wakes, expected]) => {
   const server = new MemoryApiServer({ resources: [sandboxes] });

@@ -1,7 +1,7 @@
 import { type Sandbox, sleepReason, trackedPodName, wakeBy } from "@agent-sandbox/api";
 import { CommandError } from "../command-error.ts";
 import type { Connection } from "./connect.ts";
-import { findSandbox } from "./find-sandbox.ts";
+import { findSandbox, flagOf } from "./find-sandbox.ts";
 
 export interface PodOptions {
   /** Whether the command wakes a Sandbox that is asleep. Default: false. */
@@ -35,13 +35,15 @@ export function sessionError(error: unknown, { name, isAsleep }: SandboxPod): un
   return new CommandError(`pod "${name}" not found: ${hint}`, { cause: error });
 }
 
-/** What brings back a Sandbox that is asleep; undefined: it is awake. */
+/** Why a Sandbox is asleep and what brings it back; undefined: it is awake. */
 export function whyAsleep(sandbox: Sandbox): string | undefined {
   const reason = sleepReason(sandbox);
   if (reason === undefined) return undefined;
-  if (reason === "spec") return "set its spec.operatingMode to Running";
+  const { name = "", namespace = "default" } = sandbox.metadata;
+  const resume = `agent-sandbox resume ${name}${flagOf(namespace)}`;
+  if (reason === "spec") return `resume it with: ${resume}`;
   return wakeBy(sandbox) === undefined
-    ? "it was idle and its resumePolicy is Manual: set its annotation agents.x-k8s.io/last-activity to the current time"
+    ? `it was idle and its resumePolicy is Manual; resume it with: ${resume}`
     : "it was idle, and wakes up when it gets a request through the router";
 }
 

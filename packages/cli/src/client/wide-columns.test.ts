@@ -49,7 +49,7 @@ test("a wide table of sandboxes has runtime, depth and the reason why one is not
     "safe      gvisor                        Memory       <none>",
     "taken     debian-runc (shared kernel)   <default>    <none>",
     "broken    <none>                        <default>    its image cannot be pulled",
-    "asleep    <none>                        Filesystem   set its spec.operatingMode to Running",
+    "asleep    <none>                        Filesystem   resume it with: agent-sandbox resume asleep -n n",
     "changed   <none>                        <default>    The Pod runs an older spec",
   ]);
   expect(formatTable(wide).split("\n")[0]).toBe("NAME");

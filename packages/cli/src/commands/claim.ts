@@ -17,7 +17,7 @@ import { SignalForwarder } from "../client/signals.ts";
 import { findTemplate, poolOfTemplate } from "../client/template-pool.ts";
 import { parseDuration } from "../client/wait-condition.ts";
 import { CommandError } from "../command-error.ts";
-import { isInteractive, runSession, type SessionOptions } from "./run.ts";
+import { opensShell, runSession, type SessionOptions } from "./run.ts";
 
 export interface ClaimOptions extends GlobalOptions, SessionOptions {
   readonly name?: string;
@@ -26,7 +26,7 @@ export interface ClaimOptions extends GlobalOptions, SessionOptions {
 /** Claims a sandbox from a pool, or one made from a template. Prints its name, or runs a command in it. */
 export async function claim(source: string, words: readonly string[], options: ClaimOptions): Promise<void> {
   const timeoutMs = parseDuration(options.timeout);
-  const runs = words.length > 0 || isInteractive(options);
+  const runs = words.length > 0 || opensShell(options);
   if (options.rm === true && !runs) {
     throw new CommandError("--rm deletes the claim after a command: name one after --, or use -it for a shell");
   }

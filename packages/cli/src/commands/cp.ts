@@ -35,7 +35,7 @@ export async function copy(from: string, to: string, options: CopyOptions): Prom
   const session = new CopySession({ connection, pod, container: options.container, interrupted: signals.interrupted });
   const count: CopyCount = { files: 0, bytes: 0, skipped: [] };
   using progress = new Progress();
-  const timer = setInterval(() => progress.show(`${count.files} files, ${formatBytes(count.bytes)}`), 200);
+  const timer = setInterval(() => progress.show(describeCount(count)), 200);
   try {
     if (source.type === "sandbox") await download(session, source.path, to, count);
     else await upload(session, from, remote.path, count);
@@ -45,6 +45,9 @@ export async function copy(from: string, to: string, options: CopyOptions): Prom
   for (const name of count.skipped)
     console.error(`Warning: not copied, because it is neither a file nor a folder: ${printable(name)}`);
 }
+
+const describeCount = ({ files, bytes }: CopyCount): string =>
+  `${files} ${files === 1 ? "file" : "files"}, ${formatBytes(bytes)}`;
 
 async function upload(session: CopySession, from: string, path: string, count: CopyCount): Promise<void> {
   const isFolder = path.endsWith("/") || (await session.succeeds(["test", "-d", path]));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { wantedBy } from "./get.ts";
+import { wantedBy, withoutManagers } from "./get.ts";
 
 test.for([
   [["pods"], { types: ["pods"], names: [] }],
@@ -12,4 +12,13 @@ test.for([
 
 test("refuses names together with several types", () => {
   expect(() => wantedBy("sandboxes,pods", ["a"])).toThrow("a single type");
+});
+
+test("objects and lists are printed without their managers", () => {
+  const managed = { metadata: { name: "a", managedFields: [{ manager: "x" }] }, spec: {} };
+  const plain = { metadata: { name: "a" }, spec: {} };
+  expect(withoutManagers(managed)).toEqual(plain);
+  const list = { kind: "List", metadata: { resourceVersion: "1" }, items: [managed, plain] };
+  expect(withoutManagers(list)).toEqual({ ...list, items: [plain, plain] });
+  expect(withoutManagers({ kind: "List", items: [managed] })).toEqual({ kind: "List", items: [plain] });
 });

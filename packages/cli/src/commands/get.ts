@@ -11,6 +11,7 @@ export interface GetOptions extends GlobalOptions {
   readonly allNamespaces?: boolean;
   readonly output?: string;
   readonly selector?: string;
+  readonly showManagedFields?: boolean;
   readonly watch?: boolean;
 }
 
@@ -47,8 +48,10 @@ export async function get(type: string, names: readonly string[], options: GetOp
   );
   for (const [index, { resource, answers }] of found.entries()) {
     if (index > 0) console.log();
-    if (accept === undefined) await printObjects(answers, output, resource);
-    else {
+    if (accept === undefined) {
+      const shown = options.showManagedFields === true ? answers : answers.map((answer) => withoutManagers(answer));
+      await printObjects(shown, output, resource);
+    } else {
       const wide = output === "wide";
       const read = answers as readonly Table[];
       const tables = wide ? await widened(read, resource, connection, allNamespaces) : read;
@@ -172,6 +175,22 @@ function printTables(tables: readonly Table[], options: { wide: boolean; namespa
   const rows = tables.flatMap((table) => table.rows ?? []);
   if (first === undefined || rows.length === 0) console.error("No resources found");
   else console.log(formatTable({ columnDefinitions: first.columnDefinitions, rows }, options));
+}
+
+interface Managed {
+  readonly metadata?: { readonly managedFields?: unknown };
+  readonly items?: readonly Managed[];
+}
+
+/** An object, or the objects of a list, without `managedFields`: they hide what a user looks for, as in kubectl. */
+export function withoutManagers(answer: unknown): unknown {
+  const { metadata, items } = answer as Managed;
+  const { managedFields: _, ...shown } = metadata ?? {};
+  return {
+    ...(answer as object),
+    ...(metadata !== undefined && { metadata: shown }),
+    ...(items !== undefined && { items: items.map((item) => withoutManagers(item)) }),
+  };
 }
 
 interface Named {

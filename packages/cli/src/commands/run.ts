@@ -25,7 +25,7 @@ export interface RunOptions extends GlobalOptions, NewSandboxOptions, SessionOpt
 /** Creates a sandbox and runs one command in it. The exit code is that of the command. */
 export async function run(words: readonly string[], options: RunOptions): Promise<void> {
   const timeoutMs = parseDuration(options.timeout);
-  if (words.length === 0 && !isInteractive(options)) {
+  if (words.length === 0 && !opensShell(options)) {
     throw new CommandError('name a command, as in "agent-sandbox run -- python3 -V", or use -it for a shell');
   }
   await using signals = new SignalForwarder();
@@ -49,7 +49,12 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   process.exitCode = await runSession({ connection, signals, pod }, words, options);
 }
 
-export function isInteractive({ tty }: SessionOptions): boolean {
+/** Whether a shell is run if no command is named: it reads its commands from the standard input. */
+export function opensShell(options: SessionOptions): boolean {
+  return options.stdin === true || isInteractive(options);
+}
+
+function isInteractive({ tty }: SessionOptions): boolean {
   return tty === true && process.stdin.isTTY;
 }
 

@@ -1,6 +1,6 @@
 import type { Pod, Sandbox } from "@agent-sandbox/api";
 import { expect, test } from "vitest";
-import { type PodMetrics, usageOf, usageTable } from "./top.ts";
+import { nothingMeasured, type PodMetrics, usageOf, usageTable } from "./top.ts";
 
 const sandbox = (name: string, annotations = {}): Sandbox =>
   ({ metadata: { namespace: "default", name, annotations } }) as unknown as Sandbox;
@@ -51,4 +51,13 @@ test("prints the units of kubectl", () => {
     "web       21m          <none>      21Mi            <none>",
     "adopted   0m           500m        1Mi             64Mi",
   ]);
+});
+
+test("a sandbox that has just started is not called missing", () => {
+  const inPhase = (name: string, phase: string): Pod => ({ ...pod(name), status: { phase } });
+  const adopted = sandbox("mine", { "agents.x-k8s.io/pod-name": "pool-1" });
+  expect(nothingMeasured([adopted], [inPhase("pool-1", "Running")])).toMatch("not measured yet");
+  expect(nothingMeasured([sandbox("web")], [inPhase("web", "Pending"), inPhase("other", "Running")])).toBe(
+    "No running sandboxes found",
+  );
 });

@@ -33,7 +33,7 @@ export async function top(names: readonly string[], options: TopOptions): Promis
     readPods(connection.transport, namespace),
   ]);
   const rows = usageOf(chosen, metrics, pods).toSorted(comparing(order));
-  if (rows.length === 0) console.error("No running sandboxes found");
+  if (rows.length === 0) console.error(nothingMeasured(chosen, pods));
   else console.log(usageTable(rows, allNamespaces));
 }
 
@@ -73,15 +73,30 @@ export interface Usage {
   readonly memoryLimitBytes: number | undefined;
 }
 
-/** The use of each Sandbox whose Pod is measured. A new Pod is measured after about a second. */
+/** A Pod that has just started is not measured yet. */
+export function nothingMeasured(chosen: readonly Sandbox[], pods: readonly Pod[]): string {
+  const running = new Set(
+    pods.filter(({ status }) => status?.phase === "Running").map(({ metadata }) => keyOf(metadata)),
+  );
+  return chosen.some((sandbox) => running.has(podKeyOf(sandbox)))
+    ? "The running sandboxes are not measured yet: try again in a few seconds"
+    : "No running sandboxes found";
+}
+
+const keyOf = ({ namespace, name }: { readonly namespace?: string; readonly name?: string } = {}): string =>
+  `${namespace}/${name}`;
+
+function podKeyOf({ metadata: { namespace = "", name = "", annotations } }: Sandbox): string {
+  return keyOf({ namespace, name: annotations?.[podNameAnnotation] || name });
+}
+
+/** The use of each Sandbox whose Pod is measured. */
 export function usageOf(chosen: readonly Sandbox[], metrics: readonly PodMetrics[], pods: readonly Pod[]): Usage[] {
-  const keyOf = ({ namespace, name }: { readonly namespace?: string; readonly name?: string } = {}): string =>
-    `${namespace}/${name}`;
   const measured = new Map(metrics.map((one) => [keyOf(one.metadata), one]));
   const podByName = new Map(pods.map((pod) => [keyOf(pod.metadata), pod]));
-  return chosen.flatMap(({ metadata }) => {
-    const { namespace = "", name = "" } = metadata;
-    const pod = keyOf({ namespace, name: metadata.annotations?.[podNameAnnotation] || name });
+  return chosen.flatMap((sandbox) => {
+    const { namespace = "", name = "" } = sandbox.metadata;
+    const pod = podKeyOf(sandbox);
     const found = measured.get(pod);
     if (found === undefined) return [];
     const containers = podByName.get(pod)?.spec?.containers ?? [];

@@ -17,6 +17,7 @@ export function declareObjects(program: Command): void {
     .option("-o, --output <format>", "output format: json, yaml, name or wide (sandboxes: RUNTIME, DEPTH and WHY)")
     .option("-l, --selector <labels>", "label selector, as in app=web")
     .option("-w, --watch", "show a row for each change until interrupted")
+    .option("--show-managed-fields", "keep metadata.managedFields in JSON and YAML")
     .action(async (type, names, _options, command) =>
       (await import("../commands/get.ts")).get(type, names, command.optsWithGlobals()),
     );

@@ -14,7 +14,7 @@ export function declareSandboxes(program: Command): void {
     .addHelpText(
       "after",
       `
-Without a command, -it opens a shell. The sandbox stays when the command has ended, unless --rm is given: then it is deleted
+Without a command, -it opens a shell, and -i runs the script on the standard input. The sandbox stays when the command has ended, unless --rm is given: then it is deleted
 before agent-sandbox returns, and the node removes its processes and files in the background.
 
 Examples:

@@ -47,6 +47,16 @@ test.for([
   expect(printed).toContain(`(Did you mean "${expected}"?)`);
 });
 
+test.for(["exec work ls -la", "run python3 -V", "claim pool ls -la"])("%s says where options go", async (words) => {
+  let printed = "";
+  const program = createProgram();
+  for (const command of program.commands) {
+    command.exitOverride().configureOutput({ writeErr: (text) => (printed += text) });
+  }
+  await expect(program.parseAsync(words.split(" "), { from: "user" })).rejects.toThrow("unknown option");
+  expect(printed).toContain("Options of the command to run go after --.");
+});
+
 test("every suggested command exists", () => {
   for (const [word, suggestion] of Object.entries(sameHere)) {
     const [first = "", second = ""] = suggestion.split(" ");
