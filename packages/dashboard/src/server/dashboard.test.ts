@@ -53,6 +53,7 @@ describe("a session", () => {
       "impersonate-user": "admin",
       "x-forwarded-for": "1.2.3.4",
       "x-sandbox-id": "web",
+      "x-request-id": "a-request",
     };
     const path = "/api/v1/namespaces/default/pods?limit=1";
     expect((await ask(world.dashboard, `/kube${path}`, { headers })).status).toBe(200);
@@ -62,7 +63,11 @@ describe("a session", () => {
     const [toApi, toRouter] = [world.api.received.at(-1), world.router.received.at(-1)];
     expect([toApi?.url, toRouter?.url, toRouter?.body]).toEqual([path, "/v1/files/a%20b", "content"]);
     for (const received of [toApi, toRouter]) {
-      expect(received?.headers).toMatchObject({ authorization: `Bearer ${userToken}`, "x-sandbox-id": "web" });
+      expect(received?.headers).toMatchObject({
+        authorization: `Bearer ${userToken}`,
+        "x-sandbox-id": "web",
+        "x-request-id": "a-request",
+      });
       expect(Object.keys(received?.headers ?? {})).not.toEqual(
         expect.arrayContaining([expect.stringMatching(/cookie|impersonate|forwarded/)]),
       );

@@ -17,6 +17,7 @@ const sentHeaders: readonly string[] = [
   "range",
   "traceparent",
   "x-request-age",
+  "x-request-id",
   "x-sandbox-id",
   "x-sandbox-namespace",
   "x-sandbox-port",
@@ -32,6 +33,8 @@ const receivedHeaders: readonly string[] = [
   "last-modified",
   "retry-after",
   "warning",
+  "x-file-mode",
+  "x-more-entries",
   "x-sandbox-epoch",
   "x-sandbox-reason",
 ];

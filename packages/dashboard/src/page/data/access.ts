@@ -5,7 +5,8 @@
 import type { ApiClient } from "./api-client.ts";
 import { groupOf, type Resource } from "./resources.ts";
 
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+/** `connect`: reach the ports and the runtime API of a sandbox. */
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "connect";
 
 export interface Rule {
   readonly verbs?: readonly string[];

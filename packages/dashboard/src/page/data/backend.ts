@@ -8,6 +8,7 @@ import { ApiClient } from "./api-client.ts";
 import { ListStore, type Snapshot, type StoreOptions } from "./list-store.ts";
 import { PollStore } from "./poll-store.ts";
 import { groupOf, type KubeObject, type Resource } from "./resources.ts";
+import { Runtime } from "./runtime.ts";
 import type { Session } from "./session.ts";
 import { Streams } from "./streams.ts";
 
@@ -21,6 +22,7 @@ export class Backend {
   readonly api: ApiClient;
   readonly streams: Streams;
   readonly access: Access;
+  readonly runtime: Runtime;
   readonly #stores = new Map<string, Store<KubeObject>>();
 
   constructor(session: Session, onSignedOut: () => void) {
@@ -28,6 +30,7 @@ export class Backend {
     this.api = new ApiClient(session.requestToken, onSignedOut);
     this.streams = new Streams(session.requestToken, onSignedOut);
     this.access = new Access(this.api);
+    this.runtime = new Runtime(session);
   }
 
   store<T extends KubeObject>(resource: Resource<T>, options: StoreOptions = {}): Store<T> {
