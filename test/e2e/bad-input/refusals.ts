@@ -108,6 +108,7 @@ export const badValues: readonly Refusal[] = [
   { words: line("config set listen 1"), says: "write its path" },
   { words: line("config set box.listen nowhere"), says: "write address:port" },
   { words: line("config unset listen"), says: "write its path" },
+  { words: line("mcp config nonsense"), says: "it can be claude-code, claude-desktop, codex, cursor" },
   { words: line("completion tcsh"), says: "write bash, zsh, fish" },
   { words: line("up --listen nowhere"), says: "write address:port" },
   { words: line("image ls -o yaml"), says: "the only valid format is json" },
@@ -155,4 +156,6 @@ export const withoutBox: readonly (readonly string[])[] = [
   ...withoutPermission.filter(([command]) => command !== "status"),
   line("token"),
   line("dashboard --print"),
+  line("mcp"),
+  line("mcp config cursor --http"),
 ];
