@@ -15,7 +15,11 @@ export function monitoringFiles({ namespace }: Pick<OperatorSettings, "namespace
     apiVersion,
     kind: "ServiceMonitor",
     metadata: { name, namespace, labels: labelsOf(name) },
-    spec: { selector: { matchLabels: { app: name } }, endpoints: [{ port: "metrics", interval: "30s" }] },
+    // Our metrics have labels such as "namespace", which Prometheus would rename in favour of those of the scraped Pod.
+    spec: {
+      selector: { matchLabels: { app: name } },
+      endpoints: [{ port: "metrics", interval: "30s", honorLabels: true }],
+    },
   }));
   const rule = {
     apiVersion,

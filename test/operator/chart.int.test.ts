@@ -178,6 +178,8 @@ describe("the rendered chart", () => {
     );
     expect(find(monitoring, "ServiceMonitor/sandbox-router")).toMatchObject({
       metadata: { labels: { release: "prometheus" } },
+      // The alerts and the Grafana dashboard select by our own label "namespace".
+      spec: { endpoints: [{ honorLabels: true }] },
     });
     const rule = find(monitoring, "PrometheusRule/agent-sandbox") as unknown as {
       spec: { groups: { rules: object[] }[] };
