@@ -17,4 +17,5 @@ for (const { file, name, digest, images } of archives) {
   }
 }
 for (const [what, ms] of startTimes(archives)) console.log(`${what}: ${Math.round(ms)} ms`);
-console.log("Load them into each node: ctr -n k8s.io images import <archive>");
+// Without --local, containerd keeps an image under its digest alone.
+console.log("Load them into each node: ctr -n k8s.io images import --local <archive>");
