@@ -62,13 +62,22 @@ async function open(kubeconfig: string, as?: string): Promise<Transport> {
   return new HttpTransport({ ...access, headers });
 }
 
-/** Objects of earlier files may still be ending. */
+/** The suites of other servers use the namespace `default`, and delete these kinds from it. */
+const removedKinds = "sandboxclaims,sandboxwarmpools,sandboxtemplates,sandboxes,pvc";
+
+/** Objects of earlier files may still be ending. Fails if somebody else's objects are in the way, which the suites would delete. */
 async function untilEmpty(cluster: ProvidedCluster): Promise<void> {
-  while ((await kubectl(cluster, ["get", "sandboxes,sandboxclaims,sandboxwarmpools", "-A", "-o", "name"])) !== "")
+  const found = async (): Promise<string> =>
+    (await kubectl(cluster, ["get", "sandboxes,sandboxclaims,sandboxwarmpools", "-A", "-o", "name"])) +
+    (await kubectl(cluster, ["-n", "default", "get", removedKinds, "-o", "name"]));
+  const deadline = Date.now() + 100_000;
+  for (let objects = await found(); objects !== ""; objects = await found()) {
+    if (Date.now() > deadline)
+      throw new Error(`The suites of other servers need a cluster without objects of ours; it has:\n${objects}`);
     await sleep(200);
+  }
 }
 
 async function removeObjects(cluster: ProvidedCluster): Promise<void> {
-  const kinds = "sandboxclaims,sandboxwarmpools,sandboxtemplates,sandboxes,pvc";
-  await kubectl(cluster, ["-n", "default", "delete", kinds, "--all", "--timeout=60s"]);
+  await kubectl(cluster, ["-n", "default", "delete", removedKinds, "--all", "--timeout=60s"]);
 }
