@@ -161,6 +161,18 @@ describe("certificates that the manager manages", () => {
     ).toHaveLength(2);
   });
 
+  test("that have expired are replaced, and the API server is told the new authority (MANAGER-4)", async () => {
+    const { client, server } = openCluster();
+    await client.create(definitions, definition("sandboxes.agents.x-k8s.io", "Webhook"));
+    const [old, next] = [flags(own("expired")), flags(own("replaced"))];
+    await manageCertificates(client, old, { issue, nowMs: nowMs - 400 * dayMs });
+    const files = await manageCertificates(client, next, { issue, nowMs });
+    await using webhook = await serveWebhook({ address: { host: "127.0.0.1", port: 0 }, files, log: silentLogger });
+    const { conversion } = server.read(definitions, { name: "sandboxes.agents.x-k8s.io" })?.spec ?? {};
+    const ca = Buffer.from(conversion?.webhook?.clientConfig?.caBundle ?? "", "base64").toString();
+    expect((await post(webhook.port, { ca, body: review })).status).toBe(200);
+  });
+
   test.for([
     ["another Service", { "webhook-service-name": "converter" }],
     ["another domain", { "cluster-domain": "my.net" }],
