@@ -7,8 +7,11 @@ import type { Suite, Tally } from "./suites.ts";
 const root = `${import.meta.dirname}/..`;
 const folder = `${root}/.cache/passed`;
 
-/** Programs of the machine that the tests use. Another version of one of them is a reason to run everything again. */
-const programs = ["runc", "runsc", "conmon", "nft", "ip", "skopeo", "kubectl", "go", "python3", "chromium"];
+/** Programs of the machine that the tests use. Another version of one of them is a reason to run everything again, and so is one that is new. */
+const programs = [
+  ...["runc", "runsc", "conmon", "nft", "iptables", "ip", "busybox", "/usr/lib/cni/bridge"],
+  ...["skopeo", "kubectl", "go", "python3", "chromium"],
+];
 
 /**
  * Wraps a suite so that it is skipped if it passed before with the same `key`. Results are kept in the folder of the clone,
@@ -84,9 +87,10 @@ function contentOf(file: string): Buffer {
 }
 
 function fingerprintOf(program: string): string {
-  for (const path of (process.env["PATH"] ?? "").split(":")) {
-    const found = statSync(`${path}/${program}`, { throwIfNoEntry: false });
-    if (found !== undefined) return `${path} ${found.size} ${found.mtimeMs}`;
+  const folders = program.startsWith("/") ? [""] : (process.env["PATH"] ?? "").split(":").map((path) => `${path}/`);
+  for (const folder of folders) {
+    const found = statSync(folder + program, { throwIfNoEntry: false });
+    if (found !== undefined) return `${folder} ${found.size} ${found.mtimeMs}`;
   }
   return "missing";
 }

@@ -7,6 +7,16 @@ test("the closing line has the form that CI reads", () => {
   expect(closingLine({ passed: 2, failed: 1, skipped: 3 })).toBe("2 passed, 1 failed, 3 skipped");
 });
 
+test("what a suite that passed prints is shortened, but not the reasons why tests were skipped", async () => {
+  const log = vi.spyOn(console, "log").mockReturnValue();
+  onTestFinished(() => log.mockRestore());
+  const output = ["skipped: there is no node", "skipped: there is no node", "noise", ..."123456"].join("\n");
+  await runSuites([{ name: "a", run: async () => ({ passed: 1, failed: 0, skipped: 2, output }) }]);
+  const printed = log.mock.calls.map(([text]) => String(text)).join("\n");
+  expect(printed.match(/there is no node/g)).toHaveLength(1);
+  expect(printed).not.toContain("noise");
+});
+
 test("the first suites end before the others start, and failures stop nothing", async () => {
   const log = vi.spyOn(console, "log").mockReturnValue();
   onTestFinished(() => log.mockRestore());

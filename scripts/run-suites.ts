@@ -10,7 +10,7 @@ const concurrency = Math.max(3, availableParallelism());
 
 /**
  * Runs all suites, even after failures: those of `first` before the others. Prints the output of each suite when it ends (all of it if a test failed, otherwise
- * the last lines), then a table, the names of the failed tests and the line that CI reads. A few failed files run a second time.
+ * the last lines and why tests were skipped), then a table, the names of the failed tests and the line that CI reads. A few failed files run a second time.
  */
 export async function runSuites(suites: readonly Suite[], first: readonly Suite[] = []): Promise<Tally> {
   const startedAt = performance.now();
@@ -42,7 +42,10 @@ export async function runSuites(suites: readonly Suite[], first: readonly Suite[
 
 function show(suite: Suite, result: SuiteResult): void {
   const lines = result.output.trimEnd().split("\n");
-  const shown = result.failed > 0 ? lines : lines.slice(-6);
+  const [earlier, last] = [lines.slice(0, -6), lines.slice(-6)];
+  // Why tests did not run is not visible in a count.
+  const skipReasons = new Set(earlier.filter((line) => /\bskipped: |^No Kubernetes node runs/.test(line)));
+  const shown = result.failed > 0 ? lines : [...skipReasons, ...last];
   console.log(`\n── ${suite.name}: ${closingLine(result)}\n${shown.join("\n")}\n`);
 }
 
