@@ -8,10 +8,8 @@ const root = `${import.meta.dirname}/..`;
 const folder = `${root}/.cache/passed`;
 
 /** Programs of the machine that the tests use. Another version of one of them is a reason to run everything again, and so is one that is new. */
-const programs = [
-  ...["runc", "runsc", "conmon", "nft", "iptables", "ip", "busybox", "/usr/lib/cni/bridge"],
-  ...["skopeo", "kubectl", "go", "python3", "chromium"],
-];
+const programs =
+  "runc runsc conmon nft iptables ip busybox /usr/lib/cni/bridge skopeo kubectl go python3 chromium".split(" ");
 
 /**
  * Wraps a suite so that it is skipped if it passed before with the same `key`. Results are kept in the folder of the clone,

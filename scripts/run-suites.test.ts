@@ -10,7 +10,7 @@ test("the closing line has the form that CI reads", () => {
 test("what a suite that passed prints is shortened, but not the reasons why tests were skipped", async () => {
   const log = vi.spyOn(console, "log").mockReturnValue();
   onTestFinished(() => log.mockRestore());
-  const output = ["skipped: there is no node", "skipped: there is no node", "noise", ..."123456"].join("\n");
+  const output = ["skipped: there is no node", "skipped: there is no node", "noise", 1, 2, 3, 4, 5, 6].join("\n");
   await runSuites([{ name: "a", run: async () => ({ passed: 1, failed: 0, skipped: 2, output }) }]);
   const printed = log.mock.calls.map(([text]) => String(text)).join("\n");
   expect(printed.match(/there is no node/g)).toHaveLength(1);
