@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom } from "@agent-sandbox/kube/testing";
 import { expect, test } from "vitest";
+import { keepManager, untilAborted } from "./keep-manager.ts";
 import { fewestKills, killAtEachWrite, mostKills } from "./kill-at-each-write.ts";
 import { ManagerProcess } from "./manager-process.ts";
 import type { Hostility } from "./storm-proxy.ts";
@@ -66,18 +67,6 @@ const hostility: Hostility = {
 /** Counted from the end of the faults. */
 const convergesWithinMs = 30_000;
 
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-}
-
-/** Restarts the process whenever it ends, like a cluster. */
-async function keepManager(world: StormWorld, stop: AbortSignal): Promise<void> {
-  while (!stop.aborted) {
-    await using manager = new ManagerProcess(world.kubeconfig, flags);
-    await Promise.race([manager.exited, untilAborted(stop)]);
-  }
-}
-
 /** The faults that must have been injected before a short run ends. */
 const kindsOfHarm = 5;
 const maxRounds = 20;
@@ -88,7 +77,7 @@ async function writesThrough(
   await using world = await StormWorld.open(seededRandom(seed));
   const stop = new AbortController();
   world.proxy.hostility = harm;
-  const keeping = keepManager(world, stop.signal);
+  const keeping = keepManager(world, flags, stop.signal);
   const most = harm === undefined ? hostileClaims : maxRounds * hostileClaims;
   let lives = hostileClaims;
   await world.live(lives, people);
