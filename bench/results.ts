@@ -1,16 +1,21 @@
-/** Rewrites `bench/RESULTS.md` from `bench/results/*.json`, and the figures in the README. */
+/**
+ * Writes what `bench/results/*.json` has into `bench/RESULTS.md`, and the figures into the README. Sections of benchmarks that did not run
+ * here stay as they are.
+ */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { updateReadme } from "../scripts/docs/measured-figures.ts";
+import { withSections } from "../scripts/docs/result-sections.ts";
 import { resultsFolder } from "./report.ts";
 
 const about = new Set(["machine", "commit", "date"]);
+const page = join(import.meta.dirname, "RESULTS.md");
 
-function section(file: string): string {
+function section(file: string): [name: string, text: string] {
   const name = basename(file, ".json");
   const result = JSON.parse(readFileSync(join(resultsFolder, file), "utf8")) as Record<string, string | number>;
   const rows = Object.entries(result).filter(([figure]) => !about.has(figure));
-  return [
+  const lines = [
     `## ${name}`,
     "",
     `\`make bench-${name}\`, on ${result["machine"]}, commit ${result["commit"]}, ${String(result["date"]).slice(0, 10)}.`,
@@ -19,14 +24,11 @@ function section(file: string): string {
     "|---|---:|",
     ...rows.map(([figure, value]) => `| ${figure} | ${value} |`),
     "",
-  ].join("\n");
+  ];
+  return [name, lines.join("\n")];
 }
 
-const files = readdirSync(resultsFolder)
-  .filter((file) => file.endsWith(".json"))
-  .sort();
-const head =
-  "# Benchmark results\n\nWritten by `make bench` from `bench/results/`; the comment at the top of `bench/<suite>/main.ts` explains the figures.\n";
-writeFileSync(join(import.meta.dirname, "RESULTS.md"), [head, ...files.map(section)].join("\n"));
+const files = readdirSync(resultsFolder).filter((file) => file.endsWith(".json"));
+writeFileSync(page, withSections(readFileSync(page, "utf8"), files.map(section)));
 updateReadme();
 console.log(`bench/RESULTS.md: ${files.length} benchmarks`);
