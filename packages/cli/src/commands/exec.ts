@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import type { Readable } from "node:stream";
 import { isatty } from "node:tty";
 import type { WebSocket } from "ws";
@@ -54,13 +55,15 @@ export async function runInPod(
 /** The terminal is restored when this returns, so that messages can be printed. */
 async function runAttached(socket: WebSocket, stdin: Readable | undefined, tty: boolean): Promise<number> {
   using _terminal = tty ? rawTerminal(socket) : undefined;
-  return runExec(socket, { stdin, stdout: process.stdout, stderr: process.stderr });
+  return await runExec(socket, { stdin, stdout: process.stdout, stderr: process.stderr });
 }
 
 /** Puts the terminal into raw mode and forwards changes of its size. Disposing restores the terminal. */
 function rawTerminal(socket: WebSocket): Disposable {
   const resize = () => sendResize(socket, process.stdout.columns, process.stdout.rows);
   process.stdin.setRawMode(true);
+  // In Node's raw mode, a terminal begins a new line for each "\n". Programs that draw on the screen use it to move down.
+  spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
   process.stdout.on("resize", resize);
   resize();
   return {

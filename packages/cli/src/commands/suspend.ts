@@ -54,7 +54,7 @@ export async function untilSuspended(
 ): Promise<SuspensionStatus> {
   using progress = new Progress();
   const shown = `sandbox "${name}"`;
-  return awaitObject(connection, {
+  return await awaitObject(connection, {
     resource: sandboxes,
     name,
     shown,

@@ -30,7 +30,7 @@ export async function findSandbox(call: Call, { namespace, name }: ObjectName): 
   if (named === undefined || isForeign(named, caller) || named.metadata.deletionTimestamp !== undefined)
     return undefined;
   const controller = controllerOf(named);
-  if (controller?.kind === "SandboxClaim") return findSandbox(call, { namespace, name: controller.name });
+  if (controller?.kind === "SandboxClaim") return await findSandbox(call, { namespace, name: controller.name });
   // The members of a pool are nobody's yet.
   return controller?.kind === "SandboxWarmPool" ? undefined : { name, namespace, object: named };
 }

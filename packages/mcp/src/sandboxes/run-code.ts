@@ -83,7 +83,7 @@ async function execute(call: Call, sandbox: Sandbox, wanted: RunCode): Promise<C
     body: JSON.stringify({ code, timeout_seconds: timeoutSeconds }),
     isRepeatable: false,
   });
-  return collect(call, readJsonLines<CodeEvent>(response.body));
+  return await collect(call, readJsonLines<CodeEvent>(response.body));
 }
 
 async function collect(call: Call, events: AsyncIterable<CodeEvent>): Promise<CodeOutcome> {

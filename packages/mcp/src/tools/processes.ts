@@ -100,6 +100,6 @@ async function processCall(call: Call, args: Parameters<typeof requireSandbox>[1
   return async (method, message) => {
     using deadline = new Deadline({ signal: call.signal }, callMs, doing);
     const target = { name, namespace, uid };
-    return callUnary(call.caller.router, target, { doing, deadline, method, message, isRepeatable: false });
+    return await callUnary(call.caller.router, target, { doing, deadline, method, message, isRepeatable: false });
   };
 }

@@ -102,7 +102,7 @@ export async function importImage(parts: StoreParts, request: ImportRequest): Pr
     sizeBytes,
     createdAt: parts.now(),
   };
-  return record(parts, image);
+  return await record(parts, image);
 }
 
 /** Each access key has its own folder of blobs, so that nobody gets a blob that the registry would not give them. */

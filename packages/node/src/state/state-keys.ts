@@ -70,7 +70,7 @@ async function readPrivate(path: string): Promise<Buffer> {
   }
   if (uid !== process.getuid?.() && uid !== 0) throw new Error(`it belongs to the user ${uid}`);
   if (size > mostFileBytes) throw new Error(`it has ${size} bytes; a key has ${keyBytes}`);
-  return file.readFile();
+  return await file.readFile();
 }
 
 /** Parses 32 bytes: as they are, in hexadecimal or in base64. */
