@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import type { Sandbox } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Box, buildCommandLine, whyNoBox } from "./box.ts";
 
@@ -84,6 +85,48 @@ describe.skipIf(reason !== undefined)("run, create and shell", { timeout: 120_00
     child.kill("SIGTERM");
     expect(await once(child, "exit")).toEqual([143, null]);
     expect(await names()).toBe("");
+  });
+
+  test("SIGHUP, as of a lost terminal, ends the command, and --rm deletes the sandbox", async () => {
+    const words = ["--data-dir", box.dataDir, "run", "--rm", "--runtime", "runc", "--"];
+    const command = ["sh", "-c", "echo started; exec sleep 1000"];
+    const child = spawn(join(root, "dist/agent-sandbox"), [...words, ...command], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child.stdout.once("data", () => child.kill("SIGHUP"));
+    const [stderr, exited] = await Promise.all([text(child.stderr), once(child, "exit")]);
+    expect({ stderr, exited }).toEqual({ stderr: "", exited: [129, null] });
+    expect(await names()).toBe("");
+  });
+
+  test("the server deletes the sandbox of run --rm if its client was killed", async () => {
+    const words = [
+      "--data-dir",
+      box.dataDir,
+      "run",
+      "--rm",
+      "--name",
+      "killed",
+      "--runtime",
+      "runc",
+      "--timeout",
+      "30s",
+    ];
+    const command = ["sh", "-c", "echo started; exec sleep 1000"];
+    const started = new Date().toISOString();
+    const child = spawn(join(root, "dist/agent-sandbox"), [...words, "--", ...command], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    child.stdout.once("data", () => child.kill("SIGKILL"));
+    expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
+    const left = JSON.parse((await box.run("get", "sandbox/killed", "-o", "json")).stdout) as Sandbox;
+    const { shutdownTime = "", shutdownPolicy } = left.spec;
+    expect(shutdownPolicy).toBe("Delete");
+    expect(shutdownTime > started).toBe(true);
+    // Two minutes earlier than the client would have it.
+    const due = { ...left, spec: { ...left.spec, shutdownTime: started } };
+    expect(await box.runWith(JSON.stringify(due), "apply", "-f", "-")).toMatchObject({ code: 0 });
+    await expect.poll(names).toBe("");
   });
 
   test("create makes a sandbox that stays; its name is taken then", async () => {
