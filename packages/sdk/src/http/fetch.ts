@@ -5,8 +5,8 @@ import { readStream } from "./read-stream.ts";
 declare const location: { readonly origin: string };
 
 /**
- * Sends requests with `fetch`, in browsers. Cookies are never sent. A body that is a stream is read into memory first: browsers can
- * stream uploads over HTTP/2 only.
+ * Sends requests with `fetch`, in browsers. Only a server that has the origin of the page gets its cookies: the dashboard needs that of its
+ * session. A body that is a stream is read into memory first: browsers can stream uploads over HTTP/2 only.
  */
 export const sendWithFetch: SendHttp = async ({ method, url, headers, body, signal }) => {
   // A page cannot set the user agent: some browsers ignore it, others ask the server for permission.
@@ -16,7 +16,7 @@ export const sendWithFetch: SendHttp = async ({ method, url, headers, body, sign
     headers: sent,
     signal: signal ?? null,
     ...(body !== undefined && { body: await contentOf(body) }),
-    credentials: "omit",
+    credentials: "same-origin",
     cache: "no-store",
     redirect: "error",
     referrerPolicy: "no-referrer",
