@@ -10,6 +10,7 @@ import { EmptyState } from "../components/empty-state.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { Text } from "../components/text.tsx";
 import { sandboxes } from "../data/resources.ts";
+import { tryAgain } from "../data/try-again.ts";
 import { useObject } from "../data/use-data.ts";
 import { ErrorBoundary } from "../shell/error-boundary.tsx";
 import { SandboxHeader } from "./header/sandbox-header.tsx";
@@ -18,8 +19,10 @@ import { SandboxProvider } from "./sandbox-context.tsx";
 import { usePod } from "./use-pod.ts";
 import { isView, type View, ViewTabs } from "./view-tabs.tsx";
 
-const LogsView = lazy(() => import("./logs/logs-view.tsx"));
-const YamlView = lazy(() => import("./yaml/yaml-view.tsx"));
+const LogsView = lazy(() => tryAgain(() => import("./logs/logs-view.tsx")));
+const ProcessesView = lazy(() => tryAgain(() => import("./processes/processes-view.tsx")));
+const PortsView = lazy(() => tryAgain(() => import("./ports/ports-view.tsx")));
+const YamlView = lazy(() => tryAgain(() => import("./yaml/yaml-view.tsx")));
 
 export default function SandboxPage({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { object, state, error } = useObject(sandboxes, { namespace, name });
@@ -71,6 +74,10 @@ function viewOf(view: View, sandbox: Sandbox, pod: Pod | undefined): ReactNode {
       return <OverviewView />;
     case "logs":
       return <LogsView key={key} />;
+    case "processes":
+      return <ProcessesView key={key} />;
+    case "ports":
+      return <PortsView key={key} />;
     case "yaml":
       return <YamlView key={sandbox.metadata.uid} />;
     default:

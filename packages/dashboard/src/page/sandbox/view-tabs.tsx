@@ -1,10 +1,12 @@
 /** The views of the page as tabs: arrow keys move between them. */
-import { FileCode2, LayoutDashboard, type LucideIcon, ScrollText } from "lucide-react";
+import { Cpu, FileCode2, LayoutDashboard, type LucideIcon, Network, ScrollText } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef } from "react";
 
 const views = [
   ["overview", "Overview", LayoutDashboard],
   ["logs", "Logs", ScrollText],
+  ["processes", "Processes", Cpu],
+  ["ports", "Ports", Network],
   ["yaml", "YAML", FileCode2],
 ] as const satisfies readonly (readonly [string, string, LucideIcon])[];
 
