@@ -27,6 +27,8 @@ export async function runBox(paths: BoxPaths, options: BoxOptions): Promise<void
   const log = openLog();
   const stopped = nextSignal("SIGTERM", "SIGINT");
   using _bound = inBackground() ? keepBounded(paths.log) : undefined;
+  // Before the box listens, its parts may wait only for timers and files that do not keep a process alive.
+  using _alive = keepAlive();
   try {
     await using box = await startBox(paths, options, log);
     const words = inBackground() ? { words: process.argv.slice(2) } : {};
@@ -189,6 +191,14 @@ function partMetrics(controllers: ManagerMetrics, router: Promise<Router>): Part
 function lateForward(router: Promise<Router>): RouterForward {
   return { connect: async (caller) => (await router).connect(caller) };
 }
+
+function keepAlive(): Disposable {
+  const timer = setInterval(() => undefined, aliveMs);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** Any interval keeps the process alive. */
+const aliveMs = 3_600_000;
 
 function nextSignal(...names: NodeJS.Signals[]): Promise<string> {
   return new Promise((resolve) => {
