@@ -1,7 +1,7 @@
 import type { Failure, Suite, SuiteResult } from "./suites.ts";
 
-/** More failures than this are a defect, not a race on a busy machine. */
-const mostFailures = 5;
+/** Failures in more files than this are a defect, not a race on a busy machine. The tests of a file often depend on those before them. */
+const mostFiles = 8;
 
 export interface SecondRun {
   /** The tests that failed at first and passed in the second run. */
@@ -13,12 +13,12 @@ export interface SecondRun {
 /** Runs the files of failed tests a second time, with nothing beside them. */
 export async function runFailedAgain(results: ReadonlyMap<Suite, SuiteResult>): Promise<SecondRun> {
   const all = [...results.values()];
-  const failed = all.reduce((sum, result) => sum + result.failed, 0);
-  if (failed === 0 || failed > mostFailures) return { flaky: [], after: all };
+  const failed = all.reduce((sum, { failures = [] }) => sum + filesOf(failures).length, 0);
+  if (failed > mostFiles) return { flaky: [], after: all };
   const flaky: Failure[] = [];
   const after: SuiteResult[] = [];
   for (const [suite, first] of results) {
-    const files = [...new Set((first.failures ?? []).map(({ file }) => file))];
+    const files = filesOf(first.failures ?? []);
     if (suite.runAgain === undefined || files.length === 0) {
       after.push(first);
       continue;
@@ -33,6 +33,8 @@ export async function runFailedAgain(results: ReadonlyMap<Suite, SuiteResult>): 
   }
   return { flaky, after };
 }
+
+const filesOf = (failures: readonly Failure[]): string[] => [...new Set(failures.map(({ file }) => file))];
 
 function countsOf(first: SuiteResult, second: SuiteResult): Pick<SuiteResult, "passed" | "failed"> {
   return { passed: first.passed + Math.max(0, first.failed - second.failed), failed: second.failed };
