@@ -2,6 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import { StdioServerTransport, serveStdio as serve } from "@modelcontextprotocol/server/stdio";
 import type { Caller, Settings } from "./caller.ts";
 import { createServer } from "./create-server.ts";
+import { RunningCalls } from "./running-calls.ts";
 
 export interface StdioOptions {
   readonly caller: Caller;
@@ -23,15 +24,7 @@ const maxMessageBytes = 10_485_760;
 /** Serves one host, until its input ends, it sends a message that is too long, or the signal is aborted. */
 export async function serveStdio(options: StdioOptions): Promise<void> {
   const { caller, settings, version, input, output, signal, onError } = options;
-  const running = new Set<Promise<unknown>>();
-  const track = (call: Promise<unknown>): void => {
-    const settled = call.then(
-      () => undefined,
-      () => undefined,
-    );
-    running.add(settled);
-    void settled.then(() => running.delete(settled));
-  };
+  const calls = new RunningCalls();
   const transport = new HostTransport(input, output, { maxBufferSize: maxMessageBytes });
   const servers = new Set<ReturnType<typeof createServer>>();
   const notify = (): void => {
@@ -40,7 +33,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
   const shared = { ...settings, onListChanged: notify };
   const handle = serve(
     () => {
-      const server = createServer({ caller, settings: shared, version, track });
+      const server = createServer({ caller, settings: shared, version, track: (call) => calls.add(call) });
       servers.add(server);
       return server;
     },
@@ -51,8 +44,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
   if (signal.aborted) close();
   await transport.closed;
   await handle.close();
-  const timer = new Promise((resolve) => setTimeout(resolve, endMs).unref());
-  await Promise.race([Promise.all(running), timer]);
+  await calls.ended(endMs);
 }
 
 /** Closes itself when the input ends, and when a message is too long. */

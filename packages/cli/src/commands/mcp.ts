@@ -88,6 +88,8 @@ async function mcpUrl(options: McpOptions): Promise<string> {
   const url = new URL("/mcp", compatUrl);
   for (const [name, value] of Object.entries(queryOf(options)))
     if (value !== undefined) url.searchParams.set(name, value);
+  // Over HTTP the default is that calls name their sandbox.
+  if (options.autoSandbox !== false) url.searchParams.set("auto_sandbox", "true");
   return url.href;
 }
 

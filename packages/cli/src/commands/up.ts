@@ -153,6 +153,7 @@ function describe(box: StartedBox, kubeconfig: string, log: string): void {
   if (box.compatUrl !== undefined) {
     console.log(`  E2B         ${box.compatUrl}/e2b    (eval "$(agent-sandbox env e2b)" points its clients here)`);
     console.log(`  OpenSandbox ${box.compatUrl}/v1    (eval "$(agent-sandbox env opensandbox)")`);
+    console.log(`  MCP         ${box.compatUrl}/mcp    (agent-sandbox mcp config <host> --http prints how to use it)`);
   }
   console.log(`  kubeconfig  ${kubeconfig}    (export KUBECONFIG=${kubeconfig})`);
   console.log(`  log         ${log}`);
