@@ -5,7 +5,7 @@ with connect() as client, client.create(image="host") as sandbox:
     with sandbox.commands.start(["python3", "-u", "-c", "print(2 ** int(input()))"]) as process:
         process.write("10\n")
         for output in process.output():
-            print(output.text.strip())
+            print(output.text, end="")
         print(process.wait().exit_code)
 # Output: 1024
 # 0
