@@ -145,7 +145,12 @@ export function describeScript({ way, generation, source, world }: ScriptOptions
       await host.use("write_file", { ...file, content: "a b a" });
       expect(await host.use("edit_file", { ...file, old: "b", new: "c" })).toEqual({ replaced: 1 });
       expect(await host.failure("edit_file", { ...file, old: "a", new: "x" })).toContain("occurs 2 times");
-      expect((await host.use("read_file", file)).content).toBe("a c a");
+      expect(await host.use("edit_file", { ...file, old: "a", new: "$&$1", replace_all: true })).toEqual({
+        replaced: 2,
+      });
+      expect((await host.use("read_file", file)).content).toBe("$&$1 c $&$1");
+      const longer = { ...file, old: "$&$1", new: "x".repeat(2_200_000), replace_all: true };
+      expect(await host.failure("edit_file", longer)).toContain("larger than 4 MiB");
     });
     test("28-29 list, search, folders, move, delete", async () => {
       const folder = "/tmp/tree";

@@ -13,7 +13,6 @@ import { keepBounded } from "./bounded-log.ts";
 import { startBoxCompat } from "./box-compat.ts";
 import { createControllersMetrics, startBoxControllers } from "./box-controllers.ts";
 import { startBoxDashboard } from "./box-dashboard.ts";
-import { BoxMcp } from "./box-mcp.ts";
 import type { BoxPaths } from "./box-paths.ts";
 import { startBoxRouter } from "./box-router.ts";
 import { clientAs } from "./component-client.ts";
@@ -132,10 +131,7 @@ async function startComponents(
   listening = await server.listen(addresses.api);
   listening.writeKubeconfig(paths.kubeconfig);
   const router = starting.use(await startBoxRouter(server, { listen: addresses.router, allowedOrigins, paths, log }));
-  const mcp = new BoxMcp({ listening, router, log });
-  const compat = starting.use(await startBoxCompat({ server, router, listen: addresses.compat, mounts: [mcp], log }));
-  // Before the listener, which waits until requests have ended.
-  starting.use(mcp);
+  const compat = starting.use(await startBoxCompat({ server, listening, router, listen: addresses.compat, log }));
   const dashboard = starting.use(
     await startBoxDashboard({ listening, router, listen: addresses.dashboard, paths, log }),
   );

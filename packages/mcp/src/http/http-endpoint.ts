@@ -9,6 +9,7 @@ import { createServer } from "../create-server.ts";
 import { RunningCalls } from "../running-calls.ts";
 import { ownerOf } from "../sandboxes/owner.ts";
 import { metadataPath, resourceMetadata, tokenOf, unauthorized } from "./authorization.ts";
+import { boundedSend } from "./bounded-send.ts";
 import { ChangeBuses } from "./change-buses.ts";
 import { isOwnHost } from "./check-host.ts";
 import { readSettings } from "./connection-settings.ts";
@@ -47,6 +48,7 @@ export class HttpEndpoint implements AsyncDisposable {
   readonly paths: readonly string[] = ["/mcp", metadataPath];
   readonly #options: HttpOptions;
   readonly #log: Logger;
+  readonly #send: SendHttp;
   readonly #requests = new FairShare(maxRequests);
   readonly #memory = new FairShare(maxHeldBytes);
   readonly #running = new RunningRequests();
@@ -57,6 +59,7 @@ export class HttpEndpoint implements AsyncDisposable {
   constructor(options: HttpOptions) {
     this.#options = options;
     this.#log = options.log ?? silentLogger;
+    this.#send = boundedSend(options.send);
   }
 
   /** Resolves when the response has ended. */
@@ -101,9 +104,9 @@ export class HttpEndpoint implements AsyncDisposable {
     body.reserve(messages.all.reduce<number>((sum, message) => sum + costOf(message), 0));
     const place = { user, session: sessionOf(request) };
     for (const id of messages.cancelled) this.#running.cancel(place, id);
-    const { send, servers } = this.#options;
+    const { servers } = this.#options;
     const who = { user, ...(workspace !== undefined && { workspace }) };
-    const caller = callerOf({ ...who, send, servers: servers(token, namespace) });
+    const caller = callerOf({ ...who, send: this.#send, servers: servers(token, namespace) });
     await this.#answer({ request, response, url, messages, place, caller, settings });
   }
 

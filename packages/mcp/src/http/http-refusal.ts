@@ -20,19 +20,13 @@ export class HttpRefusal extends Error {
 /** The code that the protocol leaves to servers. */
 const serverError = -32_000;
 
+/** What the client still sends of its body is left to the listener. */
 export function sendRefusal(response: ServerResponse, { status, message, headers }: HttpRefusal): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  // What the client still sends would be in front of its next request.
-  const close = response.req.complete ? {} : { connection: "close" };
-  sendJson(
-    response,
-    status,
-    { jsonrpc: "2.0", error: { code: serverError, message }, id: null },
-    { ...headers, ...close },
-  );
+  sendJson(response, status, { jsonrpc: "2.0", error: { code: serverError, message }, id: null }, headers);
 }
 
 /** No cache may keep an answer, and no browser may take it as a page. */

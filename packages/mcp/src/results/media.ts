@@ -1,5 +1,5 @@
 import type { ContentBlock } from "@modelcontextprotocol/server";
-import type { CodeValue } from "../sandboxes/run-code.ts";
+import type { CodeValue } from "../sandboxes/code-events.ts";
 
 const maxImages = 4;
 const maxImageBytes = 1_048_576;

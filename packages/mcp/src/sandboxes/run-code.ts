@@ -1,7 +1,9 @@
 import { isSandboxError, type Sandbox, SandboxError } from "@agent-sandbox/sdk";
-import { callJson, callRest, Deadline, readJsonLines, type Target } from "@agent-sandbox/sdk/internal";
+import { callJson, callRest, Deadline, type Target } from "@agent-sandbox/sdk/internal";
 import type { Call } from "../caller.ts";
 import { BoundedOutput } from "../results/bounded-output.ts";
+import { type CodeEvent, type CodeValue, readCodeEvents } from "./code-events.ts";
+import { KeptValues } from "./kept-values.ts";
 import { LastLine } from "./run-process.ts";
 
 export interface RunCode {
@@ -12,31 +14,17 @@ export interface RunCode {
   readonly timeoutSeconds: number;
 }
 
-/** A value by media type, always with `text/plain`. */
-export type CodeValue = Readonly<Record<string, unknown>>;
-
 export interface CodeOutcome {
   readonly stdout: BoundedOutput;
   readonly stderr: BoundedOutput;
   readonly values: readonly CodeValue[];
-  /** Values beyond the limit. */
+  /** Values beyond the limits of number and size. */
   readonly droppedValues: number;
   readonly error?: { readonly name: string; readonly value: string; readonly traceback: string };
   readonly executionCount: number;
 }
 
-interface CodeEvent {
-  readonly type: string;
-  readonly text?: string;
-  readonly data?: CodeValue;
-  readonly name?: string;
-  readonly message?: string;
-  readonly traceback?: string;
-  readonly execution_count?: number;
-}
-
 const maxOutputBytes = 65_536;
-const maxValues = 32;
 const maxTextLength = 65_536;
 /** sandboxd reports a timeout of the code itself. */
 const graceMs = 15_000;
@@ -83,34 +71,36 @@ async function execute(call: Call, sandbox: Sandbox, wanted: RunCode): Promise<C
     body: JSON.stringify({ code, timeout_seconds: timeoutSeconds }),
     isRepeatable: false,
   });
-  return await collect(call, readJsonLines<CodeEvent>(response.body));
+  return await collect(call, readCodeEvents(response.body));
 }
 
-async function collect(call: Call, events: AsyncIterable<CodeEvent>): Promise<CodeOutcome> {
+async function collect(call: Call, events: AsyncIterable<CodeEvent | undefined>): Promise<CodeOutcome> {
   const output = { stdout: new BoundedOutput(maxOutputBytes), stderr: new BoundedOutput(maxOutputBytes) };
   const lines = new LastLine(call);
-  const values: CodeValue[] = [];
-  let droppedValues = 0;
+  const values = new KeptValues();
   let outcome: Pick<CodeOutcome, "error" | "executionCount"> = { executionCount: 0 };
   let isComplete = false;
   for await (const event of events) {
+    if (event === undefined) {
+      values.drop();
+      continue;
+    }
     const { type, text = "", data = {}, name = "", message = "", traceback = "" } = event;
     if (type === "stdout" || type === "stderr") {
       output[type].add(Buffer.from(text));
       lines.add(text);
     } else if (type === "result" || type === "display") {
-      if (values.length < maxValues) values.push(data);
-      else droppedValues++;
+      values.add(data);
     } else if (type === "error") {
-      const [value, trace] = [message, traceback].map((each) => each.slice(0, maxTextLength));
-      outcome = { ...outcome, error: { name, value: value ?? "", traceback: trace ?? "" } };
+      const cut = (text: string): string => text.slice(0, maxTextLength);
+      outcome = { ...outcome, error: { name: cut(name), value: cut(message), traceback: cut(traceback) } };
     } else if (type === "end") {
       isComplete = true;
       outcome = { ...outcome, executionCount: event.execution_count ?? 0 };
     }
   }
   if (!isComplete) throw new SandboxError("OutcomeUnknown", "Cannot run the code: the connection was lost");
-  return { ...output, values, droppedValues, ...outcome };
+  return { ...output, values: values.kept, droppedValues: values.dropped, ...outcome };
 }
 
 /** A name that a user chose cannot be that of another language's context. */

@@ -5,6 +5,8 @@ import { inSandbox, path } from "./arguments.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
 const maxPattern = 256;
+/** Of all paths of an answer, in characters. */
+export const longestPaths = 1_048_576;
 
 export const fileEntry = z.object({ path: z.string(), type: z.string(), size: z.int(), modified_at: z.string() });
 
@@ -38,13 +40,15 @@ export const listFilesTool: Tool = defineTool({
     const options = { depth, signal: call.signal, ...(pattern !== undefined && { match: pattern }) };
     const entries: z.output<typeof fileEntry>[] = [];
     let truncated = false;
+    let length = 0;
     for await (const entry of sandbox.files.tree(folder, options)) {
-      truncated = entries.length === limit;
+      length += entry.path.length;
+      truncated = entries.length === limit || length > longestPaths;
       if (truncated) break;
       entries.push(entryOf(entry));
     }
     const lines = entries.map((entry) => `${entry.path}${entry.type === "directory" ? "/" : ""}`);
-    const more = truncated ? [`[more than ${limit} entries]`] : [];
+    const more = truncated ? [`[more than ${entries.length} entries]`] : [];
     return { structured: { entries, truncated }, text: [...lines, ...more].join("\n") || "No files" };
   },
 });

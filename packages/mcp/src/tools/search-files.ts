@@ -3,6 +3,7 @@ import { z } from "zod";
 import { grep } from "../sandboxes/grep.ts";
 import { useSandbox } from "../sandboxes/require-sandbox.ts";
 import { inSandbox, path } from "./arguments.ts";
+import { longestPaths } from "./list-files.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
 const match = z.object({ path: z.string(), line: z.int().optional(), text: z.string().optional() });
@@ -44,21 +45,23 @@ export const searchFilesTool: Tool = defineTool({
     const sandbox = await useSandbox(call, args);
     const found: Match[] = [];
     let truncated = false;
+    let length = 0;
     const { signal } = call;
     const matches =
       text === undefined
         ? sandbox.files.tree(folder, { depth: maxDepth, signal, ...(pattern !== undefined && { match: pattern }) })
         : grep(call, sandbox, { folder, pattern, text, regex, ignoreCase, timeoutSeconds: seconds });
     for await (const one of matches) {
-      truncated = found.length === limit;
-      if (truncated) break;
       const { path: file, line, text: content } = one as Match;
+      length += file.length + (content?.length ?? 0);
+      truncated = found.length === limit || length > longestPaths;
+      if (truncated) break;
       found.push({ path: file, ...(line !== undefined && { line }), ...(content !== undefined && { text: content }) });
     }
     const lines = found.map((one) =>
       one.line === undefined ? one.path : `${one.path}:${one.line}: ${one.text ?? ""}`,
     );
-    const more = truncated ? [`[more than ${limit} matches]`] : [];
+    const more = truncated ? [`[more than ${found.length} matches]`] : [];
     return { structured: { matches: found, truncated }, text: [...lines, ...more].join("\n") || "No matches" };
   },
 });

@@ -63,12 +63,17 @@ export const editFileTool: Tool = defineTool({
     const bytes = await readUpTo(sandbox, file, { offset: 0, limit: maxEditBytes + 1, signal });
     if (bytes.length > maxEditBytes) throw refuse("it is larger than 4 MiB");
     if (!isUtf8(bytes)) throw refuse("it is not UTF-8 text");
-    const parts = bytes.toString("utf8").split(old);
-    const found = parts.length - 1;
+    const text = bytes.toString("utf8");
+    const found = countOf(text, old);
     if (found === 0) throw refuse("the old text does not occur in it; read it again");
     if (found > 1 && !all) throw refuse(`the old text occurs ${found} times; add context or set replace_all`);
+    if (text.length + found * (replacement.length - old.length) > maxEditBytes) {
+      throw refuse("it would become larger than 4 MiB");
+    }
     try {
-      await sandbox.files.write(file, parts.join(replacement), { ifMatch: etag, signal });
+      // A function, because a text with dollar signs would have a meaning.
+      const edited = text.replaceAll(old, () => replacement);
+      await sandbox.files.write(file, edited, { ifMatch: etag, signal });
     } catch (error) {
       if (isSandboxError(error, "Conflict")) throw refuse("it was changed in the meantime; read it again");
       throw error;
@@ -79,6 +84,13 @@ export const editFileTool: Tool = defineTool({
     };
   },
 });
+
+/** An array of the parts would need many times the memory of a text with many occurrences. */
+function countOf(text: string, part: string): number {
+  let count = 0;
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) count++;
+  return count;
+}
 
 export const deleteFileTool: Tool = defineTool({
   name: "delete_file",
