@@ -55,6 +55,15 @@ func (b *box) install(name, content string, mode os.FileMode) {
 	}
 }
 
+// only waits until this process is the only one below the daemon. The daemon runs a shell when it starts.
+func (b *box) only(line string) {
+	b.t.Helper()
+	eventually(b.t, "the end of all other processes", func() bool {
+		states := b.states()
+		return len(states) == 1 && states[line] != ""
+	})
+}
+
 // becomeFork changes the files as a node does before it restores a fork.
 func (b *box) becomeFork() {
 	b.install("token", forkToken, 0o400)
@@ -224,6 +233,7 @@ func TestRequestsDuringASnapshot(t *testing.T) {
 func TestAForkGetsItsIdentityBeforeItsProcessesContinue(t *testing.T) {
 	t.Parallel()
 	b := sandboxed(t, boxOptions{command: []string{"sleep", "7301"}})
+	b.only("sleep 7301")
 	b.install("machine-id", "0123456789abcdef0123456789abcdef\n", 0o444)
 	b.install("hooks/after-fork/10-state", "#!/bin/sh\ncut -d' ' -f3 /proc/$(pgrep -f '^sleep 7301')/stat; cat "+b.beside("machine-id"), 0o755)
 	b.install("hooks/after-fork/20-name", "#!/bin/sh\necho $SANDBOX_NAME $SANDBOX_NAMESPACE $SANDBOX_UID $SANDBOX_EPOCH $SANDBOXD_SANDBOX_NAME\n", 0o755)
@@ -294,6 +304,7 @@ func TestLifecycleEventsNeedTheToken(t *testing.T) {
 func TestOnlyItsOwnProcessesAreStopped(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{command: []string{"sleep", "7501"}})
+	b.only("sleep 7501")
 	if report := b.tell(tokenText, "before-snapshot"); report.Processes != 1 || b.states()["sleep 7501"] != "T" {
 		t.Errorf("got %+v and %v", report, b.states())
 	}
