@@ -32,14 +32,18 @@ export class CompatBox implements AsyncDisposable {
     buildCommandLine();
     await using starting = new AsyncDisposableStack();
     const box = starting.use(await Box.make());
-    const list = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-    for (const run of [() => box.up(...flags), () => box.runWith(list, "apply", "-f", "-")]) {
-      const { code, stderr } = await run();
-      if (code !== 0) throw new Error(`Cannot prepare the box: ${stderr}`);
-    }
-    const url = addressOf(box);
+    const { code, stderr } = await box.up(...flags);
+    if (code !== 0) throw new Error(`Cannot start the box: ${stderr}`);
+    const made = new CompatBox(box, addressOf(box));
+    await made.apply(...items);
     starting.move();
-    return new CompatBox(box, url);
+    return made;
+  }
+
+  async apply(...objects: readonly object[]): Promise<void> {
+    const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
+    const { code, stderr } = await this.box.runWith(list, "apply", "-f", "-");
+    if (code !== 0) throw new Error(`Cannot apply the objects: ${stderr}`);
   }
 
   /** The key of an account. */

@@ -11,7 +11,7 @@ const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 
 const creates = Number(process.env["COMPAT_CREATES"] ?? 12);
-const requirements = join(import.meta.dirname, "python/requirements.txt");
+const requirements = join(import.meta.dirname, "python/e2b/requirements.txt");
 
 describe.skipIf(reason !== undefined)(
   "sandboxes that are created while the box is killed",
@@ -27,7 +27,7 @@ describe.skipIf(reason !== undefined)(
 
     test(`${creates} at once: none is lost, duplicated or left behind`, async (context) => {
       const { signal } = context;
-      const python = await available(pythonWith("compat", requirements, signal), context);
+      const python = await available(pythonWith("compat-e2b", requirements, signal), context);
       const script = join(import.meta.dirname, "storm/create_many.py");
       const running = runCommand(python, [script, String(creates)], { env: box.environment(), signal });
       await expect.poll(() => box.claims().length, { timeout: 60_000 }).toBeGreaterThan(1);

@@ -134,6 +134,53 @@ describe.skipIf(reason !== undefined)("the JavaScript client of OpenSandbox", ()
     await sandbox.commands.deleteSession(session);
     await expect(inSession("pwd")).rejects.toMatchObject({ statusCode: 404 });
   });
+  test("files: write, read, parts, info", async () => {
+    const { files } = sandbox;
+    await files.writeFiles([
+      { path: "/tmp/f/a.txt", data: "one\ntwo\nthree\n", mode: 644 },
+      { path: "/tmp/f/deep/b.bin", data: new Uint8Array(300_000).fill(7) },
+    ]);
+    expect(await files.readFile("/tmp/f/a.txt")).toBe("one\ntwo\nthree\n");
+    expect(await files.readFile("/tmp/f/a.txt", { range: "bytes=4-6" })).toBe("two");
+    expect(await files.readFile("/tmp/f/a.txt", { offset: 2, limit: 1 })).toBe("two\n");
+    expect(await files.readBytes("/tmp/f/deep/b.bin")).toEqual(new Uint8Array(300_000).fill(7));
+    const info = await files.getFileInfo(["/tmp/f/a.txt", "~/../tmp/f/deep/b.bin"]);
+    expect(Object.values(info)).toMatchObject([
+      { path: "/tmp/f/a.txt", type: "file", size: 14, mode: 644, owner: "root", group: "root" },
+      { path: "/tmp/f/deep/b.bin", size: 300_000 },
+    ]);
+    await expect(files.readFile("/tmp/absent")).rejects.toMatchObject({ statusCode: 404 });
+  });
+  test("a file without a mode is executable by default, and the mode is written in octal digits (COMPAT-85)", async () => {
+    await sandbox.files.createDirectories([{ path: "/tmp/f/new", mode: 700 }, { path: "/tmp/f/usual" }]);
+    expect(texts((await run("stat -c %a /tmp/f/new /tmp/f/usual")).logs.stdout)).toEqual(["700", "755"]);
+    await sandbox.files.setPermissions([{ path: "/tmp/f/a.txt", mode: 600, owner: "nobody" }]);
+    expect(texts((await run("stat -c '%a %U' /tmp/f/a.txt")).logs.stdout)).toEqual(["600 nobody"]);
+  });
+  test("files: list, search, replace, move, delete", async () => {
+    const { files } = sandbox;
+    const pathsOf = (entries: Loose): string[] => entries.map(({ path }: Loose) => path).toSorted();
+    expect(pathsOf(await files.listDirectory({ path: "/tmp/f" }))).toEqual(
+      ["a.txt", "deep", "new", "usual"].map((name) => `/tmp/f/${name}`),
+    );
+    expect(pathsOf(await files.listDirectory({ path: "/tmp/f", depth: 2 }))).toContain("/tmp/f/deep/b.bin");
+    expect(pathsOf(await files.search({ path: "/tmp/f", pattern: "*.{txt,bin}" }))).toEqual([
+      "/tmp/f/a.txt",
+      "/tmp/f/deep/b.bin",
+    ]);
+    const change = { path: "/tmp/f/a.txt", oldContent: "t", newContent: "é" };
+    expect(await files.replaceContentsDetailed([change])).toEqual([{ path: "/tmp/f/a.txt", replacedCount: 2 }]);
+    expect(await files.readFile("/tmp/f/a.txt")).toBe("one\néwo\néhree\n");
+    await files.moveFiles([{ src: "/tmp/f/a.txt", dest: "/tmp/f/moved/c.txt" }]);
+    await files.deleteFiles(["/tmp/f/moved/c.txt", "/tmp/f/absent"]);
+    await files.deleteDirectories(["/tmp/f/deep", "/tmp/f/absent"]);
+    expect(texts((await run("ls /tmp/f")).logs.stdout)).toEqual(["moved", "new", "usual"]);
+    await expect(files.moveFiles([{ src: "/tmp/absent", dest: "/tmp/x" }])).rejects.toMatchObject({ statusCode: 404 });
+  });
+  test("metrics", async () => {
+    const { cpuCount, memoryUsedMiB } = await sandbox.getMetrics();
+    expect([cpuCount, memoryUsedMiB > 0]).toEqual([1, true]);
+  });
   test("the address of a port has the header that opens it, and a signed one needs none", async () => {
     const server =
       'mkdir -p /tmp/www; cd /tmp/www; echo served > index.html; exec python3 -m http.server 8000 --bind "$0"';

@@ -8,8 +8,6 @@ import { CompatBox } from "./compat-box.ts";
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 
-const folder = join(import.meta.dirname, "python");
-const requirements = join(folder, process.env["NEWEST"] ? "requirements-newest.txt" : "requirements.txt");
 /** The first run on a machine downloads the clients. */
 const firstRunMs = 10 * 60_000;
 
@@ -26,20 +24,24 @@ const plainTemplate = {
   },
 };
 
-describe.skipIf(reason !== undefined)("the Python clients of E2B", () => {
+describe.skipIf(reason !== undefined)("the Python clients", () => {
   let box: CompatBox;
   beforeAll(async () => {
     box = await CompatBox.start();
-    const applied = await box.box.runWith(JSON.stringify(plainTemplate), "apply", "-f", "-");
-    if (applied.code !== 0) throw new Error(`Cannot apply the template "plain": ${applied.stderr}`);
+    await box.apply(plainTemplate);
   }, 180_000);
   afterAll(async () => await box?.[Symbol.asyncDispose](), 120_000);
 
-  test("commands, files, lifecycle, code", { timeout: firstRunMs }, async (context) => {
+  test.for([
+    ["e2b", 25],
+    ["opensandbox", 60],
+  ] as const)("of %s: commands, files, lifecycle, code", { timeout: firstRunMs }, async ([name, tests], context) => {
     const { signal } = context;
-    const python = await available(pythonWith("compat", requirements, signal), context);
+    const folder = join(import.meta.dirname, "python", name);
+    const requirements = join(folder, process.env["NEWEST"] ? "requirements-newest.txt" : "requirements.txt");
+    const python = await available(pythonWith(`compat-${name}`, requirements, signal), context);
     const told = await available(runPytest({ python, folder, env: box.environment(), signal }), context);
     expect(told.failed).toEqual([]);
-    expect(told.passed.length).toBeGreaterThan(25);
+    expect(told.passed.length).toBeGreaterThan(tests);
   });
 });

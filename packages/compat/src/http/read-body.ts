@@ -39,14 +39,22 @@ export async function readJsonObject(request: IncomingMessage, maxBytes: number)
 }
 
 export function parseJsonObject(bytes: Buffer): JsonObject {
-  let value: unknown;
+  const value = parseJson(bytes);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+  throw badRequest("The request body must be a JSON object");
+}
+
+/** Reads a JSON array. */
+export async function readJsonList(request: IncomingMessage, maxBytes: number): Promise<readonly unknown[]> {
+  const value = parseJson(await readBody(request, maxBytes));
+  if (Array.isArray(value)) return value;
+  throw badRequest("The request body must be a JSON array");
+}
+
+function parseJson(bytes: Buffer): unknown {
   try {
-    value = JSON.parse(bytes.toString("utf8"));
+    return JSON.parse(bytes.toString("utf8"));
   } catch {
     throw badRequest("The request body is not valid JSON");
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw badRequest("The request body must be a JSON object");
-  }
-  return value as JsonObject;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { readJsonLines } from "./json-lines.ts";
-import { callRest, pathInUrl, sendRest, tellRest } from "./rest.ts";
+import { callRest, pathInUrl, RuntimeError, sendRest, tellRest } from "./rest.ts";
 import type { Runtime, Target } from "./runtime.ts";
 
 /** What sandboxd tells about a file. */
@@ -14,7 +14,14 @@ export interface FileInfo {
   readonly uid: number;
   readonly gid: number;
   readonly modified_at: string;
+  /** Of files: changes when the content may have changed. */
+  readonly etag?: string;
   readonly target?: string;
+}
+
+/** The last line of a listing that failed after it had begun. */
+interface ListingError {
+  readonly error: { readonly code: string; readonly message: string };
 }
 
 export interface FileEvent {
@@ -50,10 +57,13 @@ export class Files {
     });
   }
 
-  /** Everything below a directory. */
+  /** Everything below a directory, down to a number of levels; 0 is no limit. */
   async *tree(path: string, depth: number): AsyncGenerator<FileInfo> {
     const answer = await this.#get(`/v1/tree${pathInUrl(path)}?depth=${depth}`);
-    yield* readJsonLines<FileInfo>(answer, maxLineBytes);
+    for await (const line of readJsonLines<FileInfo | ListingError>(answer, maxLineBytes)) {
+      if ("error" in line) throw new RuntimeError(line.error.code, 500, line.error.message);
+      yield line;
+    }
   }
 
   async *watch(path: string, { recursive }: { readonly recursive: boolean }): AsyncGenerator<FileEvent> {
@@ -61,16 +71,22 @@ export class Files {
     yield* readJsonLines<FileEvent>(answer, maxLineBytes);
   }
 
-  makeDirectory(path: string): Promise<void> {
-    return this.#tell(`/v1/fs/mkdir${this.#query()}`, { path });
+  /** `mode` is four octal digits. */
+  makeDirectory(path: string, mode?: string): Promise<void> {
+    return this.#tell(`/v1/fs/mkdir${this.#query()}`, { path, ...(mode !== undefined && { mode }) });
+  }
+
+  changeMode(path: string, mode: string): Promise<void> {
+    return this.#tell("/v1/fs/chmod", { path, mode });
   }
 
   move(from: string, to: string): Promise<void> {
     return this.#tell(`/v1/fs/move${this.#query()}`, { from, to, replace: true });
   }
 
-  remove(path: string): Promise<void> {
-    const url = `/v1/files${pathInUrl(path)}?recursive=true`;
+  /** A directory only with its content, or if it is empty. */
+  remove(path: string, { recursive = true }: { readonly recursive?: boolean } = {}): Promise<void> {
+    const url = `/v1/files${pathInUrl(path)}?recursive=${recursive}`;
     return tellRest(this.#runtime, this.#target, url, { method: "DELETE", signal: this.#signal });
   }
 
@@ -86,4 +102,10 @@ export class Files {
   #tell(path: string, body: object): Promise<void> {
     return tellRest(this.#runtime, this.#target, path, { body, signal: this.#signal });
   }
+}
+
+/** The path of something below a directory, which the client may have named by a link: `real` is where the link leads. */
+export function pathBelow(requested: string, real: string, path: string): string {
+  const rest = path.startsWith(real) ? path.slice(real.length).replace(/^\/+/, "") : path;
+  return `${requested.replace(/\/+$/, "")}/${rest}`;
 }

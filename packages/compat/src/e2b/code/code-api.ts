@@ -3,12 +3,12 @@ import { textField } from "../../http/fields.ts";
 import { asHttpError } from "../../http/kube-failure.ts";
 import { readJsonObject } from "../../http/read-body.ts";
 import { sendEmpty, sendJson } from "../../http/reply.ts";
+import { languageOf } from "../../runtime/languages.ts";
 import { RuntimeError } from "../../runtime/rest.ts";
 import { RouterRefusal } from "../../runtime/router-refusal.ts";
 import type { EnvdCall } from "../envd/context.ts";
 import { findContext, listContexts, newContext, removeContext, restartContext } from "./contexts.ts";
 import { execute } from "./execute.ts";
-import { languageOf } from "./languages.ts";
 import { PlainError } from "./plain-error.ts";
 
 const maxBodyBytes = 64 * 1024;

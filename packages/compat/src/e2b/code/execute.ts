@@ -1,10 +1,10 @@
 import { textField, textMapField } from "../../http/fields.ts";
 import { readJsonObject } from "../../http/read-body.ts";
+import { languageOf } from "../../runtime/languages.ts";
 import { type CodeEvent, runCode } from "../../runtime/run-code.ts";
 import type { EnvdCall } from "../envd/context.ts";
 import { CodeLines, errorLine } from "./code-lines.ts";
 import { defaultContext, findContext } from "./contexts.ts";
-import { languageOf } from "./languages.ts";
 import { LineOutput } from "./line-output.ts";
 import { PlainError } from "./plain-error.ts";
 import { resultFields } from "./result-fields.ts";

@@ -2,7 +2,7 @@ import { RpcError } from "../../connect/rpc-error.ts";
 import { flagField, integerField, textField } from "../../http/fields.ts";
 import { badRequest } from "../../http/http-error.ts";
 import type { JsonObject } from "../../http/read-body.ts";
-import { type FileInfo, Files } from "../../runtime/file-calls.ts";
+import { type FileInfo, Files, pathBelow } from "../../runtime/file-calls.ts";
 import { RuntimeError } from "../../runtime/rest.ts";
 import { type ActingUser, absolutePath, actingUser, basicUser } from "./acting-user.ts";
 import type { EnvdCall } from "./context.ts";
@@ -53,7 +53,7 @@ export const listDir: UnaryMethod = async (call, message) => {
   const entries: object[] = [];
   let bytes = 0;
   for await (const info of files.tree(path, depth)) {
-    const entry = entryInfo(info, names, below(path, top.path, info.path));
+    const entry = entryInfo(info, names, pathBelow(path, top.path, info.path));
     bytes += JSON.stringify(entry).length;
     if (entries.length >= maxEntries || bytes > maxListBytes) {
       throw new RpcError("resource_exhausted", `the directory has more than ${maxEntries} entries, or too long names`);
@@ -62,12 +62,6 @@ export const listDir: UnaryMethod = async (call, message) => {
   }
   return { entries };
 };
-
-/** A path below a directory, which the client may have named by a link. */
-function below(requested: string, real: string, path: string): string {
-  const rest = path.startsWith(real) ? path.slice(real.length).replace(/^\/+/, "") : path;
-  return `${requested.replace(/\/+$/, "")}/${rest}`;
-}
 
 export const makeDir: UnaryMethod = async (call, message) => {
   const { files, pathOf } = await open(call, message);

@@ -1,10 +1,24 @@
 import { findRoute, type Route } from "../../control/route.ts";
 import { sendJson } from "../../http/reply.ts";
 import { sendRest } from "../../runtime/rest.ts";
+import {
+  createCodeContext,
+  deleteCodeContext,
+  deleteCodeContexts,
+  getCodeContext,
+  listCodeContexts,
+} from "./code-contexts.ts";
+import { execute, interruptCode } from "./code-run.ts";
 import { commandLogs, commandStatus, interruptCommand, runCommand } from "./commands.ts";
 import type { ExecdCall } from "./context.ts";
+import { download } from "./download.ts";
 import { unsupported } from "./execd-error.ts";
+import { deleteDirectories, deleteFiles, makeDirectories, moveFiles, setPermissions } from "./files-change.ts";
+import { filesInfo, listDirectory, searchFiles } from "./files-read.ts";
+import { metrics, watchMetrics } from "./metrics.ts";
+import { replaceContents } from "./replace-contents.ts";
 import { createSession, deleteSession, runInSession } from "./sessions.ts";
+import { upload } from "./upload.ts";
 
 type Handler = (call: ExecdCall, param: string) => Promise<void>;
 
@@ -32,6 +46,26 @@ const routes: readonly Route<Handler>[] = [
   ["POST", /^\/session$/, createSession],
   ["POST", /^\/session\/([^/]+)\/run$/, runInSession],
   ["DELETE", /^\/session\/([^/]+)$/, deleteSession],
+  ["POST", /^\/files\/upload$/, upload],
+  ["GET", /^\/files\/download$/, download],
+  ["GET", /^\/files\/info$/, filesInfo],
+  ["GET", /^\/files\/search$/, searchFiles],
+  ["POST", /^\/files\/permissions$/, setPermissions],
+  ["POST", /^\/files\/mv$/, moveFiles],
+  ["POST", /^\/files\/replace$/, replaceContents],
+  ["DELETE", /^\/files$/, deleteFiles],
+  ["GET", /^\/directories\/list$/, listDirectory],
+  ["POST", /^\/directories$/, makeDirectories],
+  ["DELETE", /^\/directories$/, deleteDirectories],
+  ["POST", /^\/code\/context$/, createCodeContext],
+  ["GET", /^\/code\/contexts$/, listCodeContexts],
+  ["DELETE", /^\/code\/contexts$/, deleteCodeContexts],
+  ["GET", /^\/code\/contexts\/([^/]+)$/, getCodeContext],
+  ["DELETE", /^\/code\/contexts\/([^/]+)$/, deleteCodeContext],
+  ["POST", /^\/code$/, execute],
+  ["DELETE", /^\/code$/, interruptCode],
+  ["GET", /^\/metrics$/, metrics],
+  ["GET", /^\/metrics\/watch$/, watchMetrics],
   ["GET", /^\/v1\/isolated\/capabilities$/, isolation],
   ["*", /^\/v1\/isolated(?:\/.*)?$/, refused("An isolated session")],
   ["*", /^\/v1\/filesystem\/.*$/, refused("Access to files as another user")],

@@ -11,5 +11,11 @@ test.for([
   ["A='", { A: "'" }],
   ["A=\n1A=x\nno line\n=x\nA B=c", { A: "" }],
   ["A=b=c", { A: "b=c" }],
+  ["A='two \n\n lines'\nB=1", { A: "two \n\n lines", B: "1" }],
+  ["A='\n'\nB='open\nC=2", { A: "\n", B: "'open", C: "2" }],
   ["LD_PRELOAD='x'", { LD_PRELOAD: "x" }],
 ] as const)("the variables of %j", ([text, variables]) => expect(parseVariables(text)).toEqual(variables));
+
+test("a file without the end of a value takes no quadratic time", () => {
+  expect(parseVariables("A='x\n".repeat(100_000))).toEqual({ A: "'x" });
+});
