@@ -40,7 +40,7 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B's code inter
     const { logs } = await run(code, { onStdout: ({ line }: Loose) => lines.push(line) });
     expect([logs, lines]).toEqual([{ stdout: ["a\n"], stderr: ["e\n"] }, ["a\n"]]);
   });
-  test("8-10 an error, and the next run works (72)", async () => {
+  test("8-10 an error, and the next run works (COMPAT-72)", async () => {
     const { error } = await run("1/0");
     expect([error.name, error.traceback]).toEqual(["ZeroDivisionError", expect.stringContaining("1/0")]);
     expect((await run("3")).text).toBe("3");
@@ -67,7 +67,7 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B's code inter
     expect((await run("print(os.environ.get('A'), os.environ['SANDBOX_WIDE'])")).logs.stdout).toEqual(["None yes\n"]);
     expect((await run("import asyncio\nawait asyncio.sleep(0.01)\n5")).text).toBe("5");
   });
-  test("21-26 contexts (75, 76)", async () => {
+  test("21-26 contexts (COMPAT-75, COMPAT-76)", async () => {
     const context = await sandbox.createCodeContext({ cwd: "/tmp" });
     expect(context).toMatchObject({ language: "python", cwd: "/tmp" });
     expect((await run("import os; z = 1; os.getcwd()", { context })).text).toBe("/tmp");
@@ -78,14 +78,14 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B's code inter
     await sandbox.removeCodeContext(context);
     await expect(run("1", { context })).rejects.toThrow(`Context ${context.id} not found`);
   });
-  test("27-31 languages (77)", async () => {
+  test("27-31 languages (COMPAT-77)", async () => {
     expect((await run("1 + 1", { language: "javascript" })).text).toBe("2");
     await run("let q = 5", { language: "js" });
     expect((await run("q * 2", { language: "js" })).text).toBe("10");
     expect((await run("echo $HOME", { language: "bash" })).logs.stdout).toEqual(["/home/user\n"]);
     expect((await run("1", { language: "r" })).error.name).toBe("LanguageNotAvailable");
   });
-  test("32-33 a client that gives up interrupts the run (73)", async () => {
+  test("32-33 a client that gives up interrupts the run (COMPAT-73)", async () => {
     await expect(run("while True: pass", { timeoutMs: 1000 })).rejects.toMatchObject({ name: "TimeoutError" });
     expect((await run("6 * 7")).text).toBe("42");
   });
@@ -96,7 +96,7 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B's code inter
     const texts = await Promise.all(contexts.map((context, index) => run(`${index}`, { context })));
     expect(texts.map(({ text }) => text)).toEqual(["0", "1", "2"]);
   });
-  test("36 a mebibyte of characters is not spoilt by chunks (70)", async () => {
+  test("36 a mebibyte of characters is not spoilt by chunks (COMPAT-70)", async () => {
     const { logs } = await run("print('漢字' * 180000)");
     expect(logs.stdout.join("")).toBe(`${"漢字".repeat(180_000)}\n`);
   });

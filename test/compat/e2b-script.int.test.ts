@@ -39,7 +39,7 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B", () => {
   test("2 variables and user", async () => {
     expect((await run("echo $K-$USER-$HOME-$E2B_SANDBOX_ID")).stdout).toBe(`V-user-/home/user-${sandbox.sandboxId}\n`);
   });
-  test("3 an exit code is an error that carries it (37)", async () => {
+  test("3 an exit code is an error that carries it (COMPAT-37)", async () => {
     await expect(run("echo out; echo err >&2; exit 3")).rejects.toMatchObject({
       name: "CommandExitError",
       exitCode: 3,
@@ -50,25 +50,25 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B", () => {
   test("4 both streams", async () => {
     expect(await run("echo o; echo e >&2")).toMatchObject({ exitCode: 0, stdout: "o\n", stderr: "e\n" });
   });
-  test("5 working directory (46)", async () => {
+  test("5 working directory (COMPAT-46)", async () => {
     expect((await run("pwd", { cwd: "/tmp" })).stdout).toBe("/tmp\n");
     expect((await run("pwd")).stdout).toBe("/home/user\n");
     await expect(run("pwd", { cwd: "/absent" })).rejects.toMatchObject({ name: "InvalidArgumentError" });
   });
-  test("6 users (47)", async () => {
+  test("6 users (COMPAT-47)", async () => {
     expect((await run("id -u", { user: "root" })).stdout).toBe("0\n");
     await expect(run("id -u", { user: "nobody2" })).rejects.toMatchObject({ name: "AuthenticationError" });
   });
-  test("7 a time limit ends the command and its process (39)", async () => {
+  test("7 a time limit ends the command and its process (COMPAT-39)", async () => {
     await expect(run("exec sleep 4711", { timeoutMs: 1000 })).rejects.toMatchObject({ name: "TimeoutError" });
     await expect.poll(async () => (await run("pgrep -fx 'sleep 4711' || true")).stdout).toBe("");
   });
-  test("8 much output, with characters cut by chunks (35, 36)", async () => {
+  test("8 much output, with characters cut by chunks (COMPAT-35, COMPAT-36)", async () => {
     expect((await run("seq 100000")).stdout).toHaveLength(588_895);
     const { stdout } = await run("python3 -c \"print('漢é' * 200000, end='')\"");
     expect(stdout).toBe("漢é".repeat(200_000));
   });
-  test("9-12 background, list, standard input (44)", async () => {
+  test("9-12 background, list, standard input (COMPAT-44)", async () => {
     const handle = await run("cat", { background: true, stdin: true });
     const pids = (await sandbox.commands.list()).map((one: Loose) => one.pid);
     expect(pids).toContain(handle.pid);
@@ -76,10 +76,10 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B", () => {
     await sandbox.commands.closeStdin(handle.pid);
     expect(await handle.wait()).toMatchObject({ stdout: "hi", exitCode: 0 });
   });
-  test("the standard input is empty by default (45)", async () => {
+  test("the standard input is empty by default (COMPAT-45)", async () => {
     expect((await run("read x; echo end:$?")).stdout).toBe("end:1\n");
   });
-  test("13-16 disconnect, connect, kill (38, 41)", async () => {
+  test("13-16 disconnect, connect, kill (COMPAT-38, COMPAT-41)", async () => {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     const handle = await run("echo before; sleep 60", { background: true, onStdout: resolve });
     await promise;
@@ -89,20 +89,20 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B", () => {
     await expect(again.wait()).rejects.toMatchObject({ exitCode: -1, error: "signal: killed", stdout: "" });
     expect(await sandbox.commands.kill(handle.pid)).toBe(false);
   });
-  test("a command that nobody waits for goes on, and its result is known for a while (42, 43)", async () => {
+  test("a command that nobody waits for goes on, and its result is known for a while (COMPAT-42, COMPAT-43)", async () => {
     const handle = await run("sleep 1; exit 5", { background: true });
     await handle.disconnect();
     const again = await sandbox.commands.connect(handle.pid);
     await expect(again.wait()).rejects.toMatchObject({ exitCode: 5 });
     await expect(sandbox.commands.connect(4_000_000)).rejects.toMatchObject({ name: "NotFoundError" });
   });
-  test("17-18 write and read (51)", async () => {
+  test("17-18 write and read (COMPAT-51)", async () => {
     expect(await sandbox.files.write("a/b.txt", "é")).toMatchObject({ path: "/home/user/a/b.txt", type: "file" });
     expect(await sandbox.files.read("a/b.txt")).toBe("é");
     await sandbox.files.write("empty", "");
     expect(await sandbox.files.read("empty")).toBe("");
   });
-  test("19 several files (53)", async () => {
+  test("19 several files (COMPAT-53)", async () => {
     const written = await sandbox.files.write([
       { path: "m1.txt", data: "1" },
       { path: "/home/user/deep/m2.txt", data: "2" },
@@ -110,7 +110,7 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B", () => {
     expect(written.map(({ path }: Loose) => path)).toEqual(["/home/user/m1.txt", "/home/user/deep/m2.txt"]);
     expect(await sandbox.files.read("deep/m2.txt")).toBe("2");
   });
-  test("20-22 list, exists, info (57, 58)", async () => {
+  test("20-22 list, exists, info (COMPAT-57, COMPAT-58)", async () => {
     await run("mkdir -p a/c && ln -sfn .. a/c/loop && ln -sfn /absent a/dangling && touch $'a/new\\nline 🙂'");
     const listed = await sandbox.files.list("a", { depth: 3 });
     expect(listed.map(({ path }: Loose) => path)).toEqual([
@@ -126,7 +126,7 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B", () => {
     const info = await sandbox.files.getInfo("a/b.txt");
     expect(info).toMatchObject({ name: "b.txt", size: 2, owner: "user", group: "user", permissions: "-rw-r--r--" });
   });
-  test("23-26 folders, rename, remove (54, 59, 60, 61)", async () => {
+  test("23-26 folders, rename, remove (COMPAT-54, COMPAT-59, COMPAT-60, COMPAT-61)", async () => {
     expect(await sandbox.files.makeDir("d")).toBe(true);
     expect(await sandbox.files.makeDir("d")).toBe(false);
     await sandbox.files.write("d/target", "old");
@@ -141,7 +141,7 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B", () => {
     await sandbox.files.write("/root-owned/f", "x", { user: "root" });
     expect((await run("stat -c %U /root-owned /root-owned/f")).stdout).toBe("root\nroot\n");
   });
-  test("27 watch, also new folders (62)", async () => {
+  test("27 watch, also new folders (COMPAT-62)", async () => {
     const seen: Loose[] = [];
     const watch = await sandbox.files.watchDir("/home/user", (event: Loose) => seen.push(event), { recursive: true });
     await sandbox.files.write("fresh/w.txt", "x");
@@ -149,14 +149,14 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B", () => {
     expect(seen).toContainEqual(expect.objectContaining({ name: "fresh", type: "create" }));
     await watch.stop();
   });
-  test("28 bytes, streams and gzip (52, 55)", async () => {
+  test("28 bytes, streams and gzip (COMPAT-52, COMPAT-55)", async () => {
     const data = new Uint8Array(3_000_000).map((_, index) => index % 251);
     await sandbox.files.write("blob", new Blob([data]).stream());
     expect(Buffer.compare(await sandbox.files.read("blob", { format: "bytes" }), data)).toBe(0);
     await sandbox.files.write("zipped", "z".repeat(100_000), { gzip: true });
     expect(await sandbox.files.read("zipped", { gzip: true })).toBe("z".repeat(100_000));
   });
-  test("29-30 links to files (64)", async () => {
+  test("29-30 links to files (COMPAT-64)", async () => {
     const link: string = await sandbox.downloadUrl("a/b.txt");
     expect(await (await fetch(link)).text()).toBe("é");
     const form = new FormData();
@@ -171,7 +171,7 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B", () => {
     const expired: string = await sandbox.downloadUrl("a/b.txt", { useSignatureExpiration: -10 });
     expect((await fetch(expired)).status).toBe(401);
   });
-  test("31-32 terminal (49)", async () => {
+  test("31-32 terminal (COMPAT-49)", async () => {
     let shown = "";
     const onData = (data: Uint8Array): void => {
       shown += Buffer.from(data).toString();
@@ -182,7 +182,7 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B", () => {
     await expect(terminal.wait()).rejects.toMatchObject({ exitCode: 4 });
     expect(shown).toContain("30 100");
   });
-  test("33 a server on loopback, and a port where nothing listens (67, 68)", async () => {
+  test("33 a server on loopback, and a port where nothing listens (COMPAT-67, COMPAT-68)", async () => {
     await run("python3 -m http.server 8000 --bind 127.0.0.1", { background: true, timeoutMs: 0 });
     await run("until (echo > /dev/tcp/127.0.0.1/8000) 2>/dev/null; do sleep 0.05; done");
     expect(sandbox.getHost(8000)).toMatch(/^8000-[a-z0-9]+\.team-a\.localhost:\d+$/);
@@ -198,7 +198,7 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B", () => {
       expect.objectContaining({ message: "The sandbox is running but port is not open", port: 8001 }),
     ]);
   });
-  test("34-36 running, deadline, metrics (27, 28)", async () => {
+  test("34-36 running, deadline, metrics (COMPAT-27, COMPAT-28)", async () => {
     expect(await sandbox.isRunning()).toBe(true);
     await sandbox.setTimeout(600_000);
     const { endAt } = await sandbox.getInfo();
@@ -209,13 +209,13 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B", () => {
     const [sample] = await sandbox.getMetrics();
     expect(sample.memUsed).toBeGreaterThan(0);
   });
-  test("37 list by metadata (15)", async () => {
+  test("37 list by metadata (COMPAT-15)", async () => {
     const found = await e2b.Sandbox.list({ ...options, query: { metadata: { t: "x y" } } }).nextItems();
     expect(found.map(({ sandboxId }: Loose) => sandboxId)).toEqual([sandbox.sandboxId]);
     expect(await e2b.Sandbox.list({ ...options, query: { metadata: { t: "other" } } }).nextItems()).toEqual([]);
     expect(await e2b.Sandbox.list({ ...options, query: { state: ["paused"] } }).nextItems()).toEqual([]);
   });
-  test("38-39 pause and connect keep files and memory, tokens and links (23, 25, 26, 31)", async () => {
+  test("38-39 pause and connect keep files and memory, tokens and links (COMPAT-23, COMPAT-25, COMPAT-26, COMPAT-31)", async () => {
     const handle = await run("sleep 1000", { background: true, timeoutMs: 0 });
     const link: string = await sandbox.downloadUrl("a/b.txt");
     expect(await sandbox.pause()).toBe(true);
@@ -234,7 +234,7 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B", () => {
       .toContain("sleep 1000");
     return sandbox.kill();
   };
-  test("40 kill (19, 20, 22)", async () => {
+  test("40 kill (COMPAT-19, COMPAT-20, COMPAT-22)", async () => {
     const [ended, killed] = await Promise.allSettled([run("sleep 1000", { timeoutMs: 0 }), killSoon()]);
     expect([ended.status, killed]).toEqual(["rejected", { status: "fulfilled", value: true }]);
     expect(await sandbox.kill()).toBe(false);

@@ -54,7 +54,7 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
   describe("keys", () => {
     test.for([
       ["none", {}],
-      ["an unknown one (2)", { "x-api-key": "e2b_00" }],
+      ["an unknown one (COMPAT-2)", { "x-api-key": "e2b_00" }],
       ["one with control characters", { "x-api-key": "a\tb" }],
       ["one that is too long", { "x-api-key": "x".repeat(10_000) }],
       ["one of another namespace", { "x-api-key": "e2b_@team-a" }],
@@ -62,7 +62,7 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
       const { status, body } = await call("GET", "/v2/sandboxes", undefined, headers as Record<string, string>);
       expect([status, body.code]).toEqual([401, 401]);
     });
-    test("one without rights gets 403 that names the right (3)", async () => {
+    test("one without rights gets 403 that names the right (COMPAT-3)", async () => {
       const { status, body } = await call("GET", "/v2/sandboxes", undefined, {
         "x-api-key": box.key("team-a", "guest"),
       });
@@ -95,7 +95,7 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
       ["PUT", "/network", {}],
       ["GET", "/metrics"],
     ];
-    test.for(routes)("is not found by %s %s (4)", async ([method, rest, body]) => {
+    test.for(routes)("is not found by %s %s (COMPAT-4)", async ([method, rest, body]) => {
       const foreign = await call(method, `/sandboxes/${own.sandboxID}${rest}`, body, { "x-api-key": keyB });
       const absent = await call(method, `/sandboxes/${"a".repeat(20)}${rest}`, body, { "x-api-key": keyB });
       expect([foreign.status, foreign.body.code]).toEqual([404, 404]);
@@ -106,7 +106,7 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
         expect((await call(`GET`, path, undefined, { "x-api-key": keyB })).body).toEqual([]);
       }
     });
-    test("refuses the tokens of others, and tells nothing about its state (32, 33)", async () => {
+    test("refuses the tokens of others, and tells nothing about its state (COMPAT-32, COMPAT-33)", async () => {
       const other = (await call<Session>("POST", "/v2/sandboxes", { templateID: "base" }, { "x-api-key": keyB })).body;
       const ask = async (id: string, token: string, port = "49983"): Promise<unknown> => {
         const headers = { "e2b-sandbox-id": id, "e2b-sandbox-port": port, "x-access-token": token };
@@ -134,17 +134,17 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
 
   describe("options", () => {
     test.for([
-      ["a timeout above the maximum (9)", { timeout: 90_000 }, /24 hours/],
+      ["a timeout above the maximum (COMPAT-9)", { timeout: 90_000 }, /24 hours/],
       ["a timeout of 0", { timeout: 0 }, /timeout/],
-      ["auto-resume without auto-pause (10)", { autoResume: { enabled: true } }, /autoResume/],
+      ["auto-resume without auto-pause (COMPAT-10)", { autoResume: { enabled: true } }, /autoResume/],
       [
-        "no memory with auto-resume (11)",
+        "no memory with auto-resume (COMPAT-11)",
         { autoPause: true, autoPauseMemory: false, autoResume: { enabled: true } },
         /autoPauseMemory/,
       ],
-      ["volume mounts (12)", { volumeMounts: [{ name: "v", path: "/v" }] }, /Volume mounts/],
-      ["identities (12)", { iam: { tokens: { a: {} } } }, /iam/],
-      ["egress rules (13)", { network: { denyOut: ["0.0.0.0/0"] } }, /network\.denyOut/],
+      ["volume mounts (COMPAT-12)", { volumeMounts: [{ name: "v", path: "/v" }] }, /Volume mounts/],
+      ["identities (COMPAT-12)", { iam: { tokens: { a: {} } } }, /iam/],
+      ["egress rules (COMPAT-13)", { network: { denyOut: ["0.0.0.0/0"] } }, /network\.denyOut/],
       ["allowed hosts", { network: { allowOut: ["example.com"] } }, /network\.allowOut/],
       ["an egress proxy", { network: { egressProxy: { address: "x" } } }, /network\.egressProxy/],
       ["an unknown network option", { network: { future: true } }, /network\.future/],
@@ -159,12 +159,15 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
       expect(answer.message).toMatch(message);
       expect(box.claims()).toEqual(before);
     });
-    test.for(["nope", "../base", "team-b/base", "", "x".repeat(300)])("the template %j (5)", async (templateID) => {
-      const before = box.claims();
-      const { status } = await create({ templateID });
-      expect(status).toBe(templateID === "" ? 400 : 404);
-      expect(box.claims()).toEqual(before);
-    });
+    test.for(["nope", "../base", "team-b/base", "", "x".repeat(300)])(
+      "the template %j (COMPAT-5)",
+      async (templateID) => {
+        const before = box.claims();
+        const { status } = await create({ templateID });
+        expect(status).toBe(templateID === "" ? 400 : 404);
+        expect(box.claims()).toEqual(before);
+      },
+    );
     test("what is not offered answers 501 and that it need not be tried again", async () => {
       for (const [method, path] of [
         ["POST", "/v3/templates"],
@@ -176,7 +179,7 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
       }
     });
     test.for(["limit=0", "limit=101", "order=up", "nextToken=x", "metadata=%25", "state=gone", "startedAfter=soon"])(
-      "the query %s of a list (18)",
+      "the query %s of a list (COMPAT-18)",
       async (query) => expect((await call("GET", `/v2/sandboxes?${query}`)).status).toBe(400),
     );
     test("a body that is not a JSON object, or too long", async () => {
@@ -191,7 +194,7 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
     });
   });
 
-  test("the same idempotency key creates one sandbox, another body is refused (7, 8)", async () => {
+  test("the same idempotency key creates one sandbox, another body is refused (COMPAT-7, COMPAT-8)", async () => {
     const key = { "idempotency-key": "one-key" };
     const before = box.claims().length;
     const [first, second] = [await create({ timeout: 60 }, key), await create({ timeout: 60 }, key)];
@@ -200,7 +203,7 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
     expect((await create({ timeout: 61 }, key)).status).toBe(409);
   }, 180_000);
 
-  test("metadata of any text is returned equal, and lists find it (14, 15)", async () => {
+  test("metadata of any text is returned equal, and lists find it (COMPAT-14, COMPAT-15)", async () => {
     const metadata = { "a b": "c&d=%", "x/y": "emoji 🙂", long: "z".repeat(65_536) };
     const { body } = await create({ metadata });
     const id = (body as unknown as Session).sandboxID;
@@ -213,7 +216,7 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
     expect(found.body.map(({ sandboxID }) => sandboxID)).toEqual([id]);
   });
 
-  test("pages show every sandbox once while others come and go (17)", async () => {
+  test("pages show every sandbox once while others come and go (COMPAT-17)", async () => {
     for (let index = 0; index < 4; index++) await create({ timeout: 120 });
     const seen: string[] = [];
     let token = "";
