@@ -66,3 +66,22 @@ test("ends the read under way when it is stopped, and reports nothing more", asy
   await sleep(5);
   expect([ended, seen.count, poller.snapshot().value]).toEqual([true, 0, undefined]);
 });
+
+test("reads again when a refresh comes during a read", async () => {
+  const first = Promise.withResolvers<void>();
+  let reads = 0;
+  const poller = new Poller(
+    async () => {
+      reads += 1;
+      if (reads === 1) await first.promise;
+    },
+    { ...options, everyMs: 2 ** 30 },
+  );
+  const stop = poller.start();
+  await until(() => reads === 1);
+  poller.refresh();
+  expect(reads).toBe(1);
+  first.resolve();
+  await until(() => reads === 2);
+  stop();
+});

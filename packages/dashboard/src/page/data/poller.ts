@@ -27,6 +27,8 @@ export class Poller<T> {
   #stopped = new AbortController();
   #reads = 0;
   #isReading = false;
+  /** A refresh was asked for during a read, which may have seen the time before it. */
+  #isLate = false;
 
   constructor(read: (signal: AbortSignal) => Promise<T>, options: PollerOptions) {
     [this.#read, this.#options] = [read, options];
@@ -46,6 +48,7 @@ export class Poller<T> {
   readonly refresh = (): void => {
     this.#reads = 0;
     clearTimeout(this.#timer);
+    this.#isLate = this.#isReading;
     void this.#poll();
   };
 
@@ -73,7 +76,9 @@ export class Poller<T> {
       this.#snapshot = next;
       for (const listener of this.#listeners) listener();
     }
-    if (this.#reads < mostReads) this.#timer = setTimeout(() => void this.#poll(), everyMs);
+    const waitMs = this.#isLate ? 0 : everyMs;
+    this.#isLate = false;
+    if (this.#reads < mostReads) this.#timer = setTimeout(() => void this.#poll(), waitMs);
   }
 }
 

@@ -20,6 +20,7 @@ import { usePod } from "./use-pod.ts";
 import { isView, type View, ViewTabs } from "./view-tabs.tsx";
 
 const LogsView = lazy(() => tryAgain(() => import("./logs/logs-view.tsx")));
+const FilesView = lazy(() => tryAgain(() => import("./files/files-view.tsx")));
 const ProcessesView = lazy(() => tryAgain(() => import("./processes/processes-view.tsx")));
 const PortsView = lazy(() => tryAgain(() => import("./ports/ports-view.tsx")));
 const YamlView = lazy(() => tryAgain(() => import("./yaml/yaml-view.tsx")));
@@ -74,6 +75,8 @@ function viewOf(view: View, sandbox: Sandbox, pod: Pod | undefined): ReactNode {
       return <OverviewView />;
     case "logs":
       return <LogsView key={key} />;
+    case "files":
+      return <FilesView key={key} />;
     case "processes":
       return <ProcessesView key={key} />;
     case "ports":
