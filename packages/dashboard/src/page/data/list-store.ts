@@ -90,8 +90,10 @@ export class ListStore<T extends KubeObject> {
         }
       } catch (error) {
         if (signal.aborted) return;
-        const isRefused = error instanceof ApiError && [401, 403, 404].includes(error.status);
-        this.#enter(isRefused ? "refused" : "stale", error instanceof ApiError ? error : undefined);
+        this.#enter(
+          error instanceof ApiError && isRefusal(error) ? "refused" : "stale",
+          error instanceof ApiError ? error : undefined,
+        );
         if (error instanceof ApiError && error.status === 401) return;
       }
       if (Date.now() - startedAt > longestRetryMs) failures = 0;
@@ -162,6 +164,14 @@ export class ListStore<T extends KubeObject> {
     for (const listener of this.#listeners) listener();
   }
 }
+
+/** Whether the same request would get the same answer. A namespace in an address can be any text, which the server may call a bad request. */
+function isRefusal({ status }: ApiError): boolean {
+  return status >= 400 && status < 500 && !temporary.has(status);
+}
+
+/** Request timeout, conflict, expired version, too many requests. */
+const temporary: ReadonlySet<number> = new Set([408, 409, 410, 429]);
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
