@@ -2,6 +2,7 @@
 import type { SandboxClaim } from "@agent-sandbox/api";
 import { Ticket } from "lucide-react";
 import { Badge } from "../components/badge.tsx";
+import { cleanText } from "../components/clean-text.ts";
 import { EmptyState } from "../components/empty-state.tsx";
 import { ListView } from "../components/list-page.tsx";
 import { ObjectLink } from "../components/object-link.tsx";
@@ -89,7 +90,7 @@ const columns: readonly Column<SandboxClaim>[] = [
     width: "minmax(110px, 1.8fr)",
     isExtra: true,
     render: (claim) => (
-      <span title={claimState(claim).why}>
+      <span title={cleanText(claimState(claim).why ?? "")}>
         <Text of={claimState(claim).why} className={claimState(claim).tone === "bad" ? "why-bad" : "faint"} />
       </span>
     ),

@@ -2,6 +2,7 @@
 import type { SandboxWarmPool } from "@agent-sandbox/api";
 import { Layers } from "lucide-react";
 import { useMemo } from "react";
+import { cleanText } from "../components/clean-text.ts";
 import { EmptyState } from "../components/empty-state.tsx";
 import { ListView } from "../components/list-page.tsx";
 import { ObjectLink } from "../components/object-link.tsx";
@@ -99,7 +100,7 @@ const columns: readonly Column<SandboxWarmPool>[] = [
     width: "minmax(110px, 2fr)",
     isExtra: true,
     render: (pool) => (
-      <span title={poolState(pool).why}>
+      <span title={cleanText(poolState(pool).why ?? "")}>
         <Text of={poolState(pool).why} className="soft" />
       </span>
     ),

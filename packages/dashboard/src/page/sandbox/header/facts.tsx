@@ -2,6 +2,7 @@
 import { lastActivity, type Sandbox, type SandboxClaim } from "@agent-sandbox/api";
 import { type ReactNode, useMemo } from "react";
 import { Link } from "wouter";
+import { cleanText } from "../../components/clean-text.ts";
 import { formatDuration } from "../../components/format.ts";
 import { Text } from "../../components/text.tsx";
 import { RelativeTime, useNow } from "../../components/time.tsx";
@@ -36,7 +37,7 @@ export function Facts() {
   return (
     <dl className="sandbox-facts card">
       <Fact title={images.length > 1 ? "Images" : "Image"}>
-        <span className="mono" title={images.join(", ")}>
+        <span className="mono" title={cleanText(images.join(", "))}>
           <Text of={images.join(", ") || imageOf(sandbox)} />
         </span>
       </Fact>

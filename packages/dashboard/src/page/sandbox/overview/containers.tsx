@@ -1,5 +1,6 @@
 import type { ContainerStatus } from "@agent-sandbox/api";
 import { Badge, type Tone } from "../../components/badge.tsx";
+import { cleanText } from "../../components/clean-text.ts";
 import { Text } from "../../components/text.tsx";
 import { RelativeTime } from "../../components/time.tsx";
 import { useSandbox } from "../sandbox-context.tsx";
@@ -26,7 +27,7 @@ export function Containers() {
                 <ContainerState status={status} />
                 {(status?.restartCount ?? 0) > 0 && <Badge tone="warn">{status?.restartCount} restarts</Badge>}
               </p>
-              <p className="mono soft container-image" title={image}>
+              <p className="mono soft container-image" title={cleanText(image)}>
                 <Text of={image} />
               </p>
               <p className="faint small">
