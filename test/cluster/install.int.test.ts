@@ -14,9 +14,14 @@ const reason = cluster.missing ?? (usesExisting ? "the installation of this clus
 if (usesExisting) console.warn(`skipped: ${reason}`);
 
 /** The suite was installed with kubectl. Each test replaces the installation by another; a Sandbox runs all the time. */
-describe.skipIf(reason !== undefined)("an installation", { timeout: 240_000 }, () => {
+describe.skipIf(reason !== undefined)("an installation", { timeout: 400_000 }, () => {
   let namespace: Namespace;
   let uid: string;
+  let helmPath: string;
+  // Its first build takes minutes.
+  beforeAll(async () => {
+    helmPath = await ensureHelm();
+  }, 900_000);
   beforeAll(async () => {
     namespace = await Namespace.create(cluster, "install");
     await namespace.apply(sandbox("steady"));
@@ -49,8 +54,8 @@ describe.skipIf(reason !== undefined)("an installation", { timeout: 240_000 }, (
     expect(await run("uninstall")).toMatchObject({ code: 1, stderr: expect.stringContaining("--keep-objects") });
     expect(await run("uninstall", "--keep-objects")).toMatchObject({ code: 0, stderr: "" });
     expect(await namespace.field("pod/steady", "{.metadata.uid} {.status.phase}")).toBe(`${uid} Running`);
-    using helm = new Helm(await ensureHelm(), cluster.kubeconfig);
-    const wait = ["--wait", "--timeout", "110s"];
+    using helm = new Helm(helmPath, cluster.kubeconfig);
+    const wait = ["--wait", "--timeout", "240s"];
     await helm.run("install", "agent-sandbox", chart, "--set", "controller.extensions=true", ...wait);
     await expectWorking("by-helm");
     await helm.run("uninstall", "agent-sandbox", "--wait", "--timeout", "60s");
