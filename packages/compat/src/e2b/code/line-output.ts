@@ -2,8 +2,8 @@ import type { CodeLines } from "./code-lines.ts";
 
 type Stream = "stdout" | "stderr";
 
-/** How long the beginning of a line waits for its end. Python writes the text and the end of a line separately. */
-const waitMs = 20;
+/** How long the beginning of a line waits for its end: as long as in notebooks. Python writes the text and the end of a line separately. */
+const waitMs = 200;
 const maxBytes = 32 * 1024;
 
 /** Sends the output of code, lines in one piece as far as possible. */
