@@ -105,6 +105,7 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B's code inter
     expect((await run("open('/home/user/f.txt').read()")).text).toBe("inside");
     const code = "import subprocess; subprocess.run(['id', '-un'], capture_output=True, text=True).stdout";
     expect((await run(code)).text).toBe("user\\n");
+    expect(await run("!id -un\nx = 1")).toMatchObject({ logs: { stdout: ["user\n"] }, results: [] });
   });
   const killWhenBegun = async (): Promise<boolean> => {
     await expect.poll(() => sandbox.files.exists("began")).toBe(true);

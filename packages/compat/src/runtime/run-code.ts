@@ -1,6 +1,7 @@
 import { readJsonLines } from "./json-lines.ts";
 import { sendRest } from "./rest.ts";
 import type { Runtime, Target } from "./runtime.ts";
+import { withShellLines } from "./shell-lines.ts";
 
 /** An event of running code, as sandboxd sends it. The last one is `end`. */
 export interface CodeEvent {
@@ -16,6 +17,7 @@ export interface CodeEvent {
 export interface CodeRun {
   /** The id or name of the context. */
   readonly context: string;
+  readonly language: string;
   readonly code: string;
   /** Variables of the environment during the run. */
   readonly variables: Readonly<Record<string, string>>;
@@ -29,14 +31,15 @@ const longestSeconds = 86_400;
 export async function runCode(
   runtime: Runtime,
   target: Target,
-  { context, code, variables }: CodeRun,
+  { context, language, code, variables }: CodeRun,
   signal: AbortSignal,
 ): Promise<AsyncIterable<CodeEvent>> {
+  const text = language === "python" ? withShellLines(code) : code;
   const answer = await sendRest(runtime, target, {
     method: "POST",
     path: `/v1/contexts/${encodeURIComponent(context)}/execute?stream=true`,
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ code, timeout_seconds: longestSeconds, env: variables }),
+    body: JSON.stringify({ code: text, timeout_seconds: longestSeconds, env: variables }),
     signal,
   });
   return readJsonLines<CodeEvent>(answer, maxLineBytes);

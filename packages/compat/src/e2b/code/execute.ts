@@ -1,5 +1,6 @@
 import { textField, textMapField } from "../../http/fields.ts";
 import { readJsonObject } from "../../http/read-body.ts";
+import type { CodeContext } from "../../runtime/code-contexts.ts";
 import { languageOf } from "../../runtime/languages.ts";
 import { type CodeEvent, runCode } from "../../runtime/run-code.ts";
 import type { EnvdCall } from "../envd/context.ts";
@@ -33,11 +34,11 @@ export async function execute(call: EnvdCall): Promise<void> {
   }
   const language = languageOf(wanted.language);
   if (wanted.contextId !== undefined) {
-    return inContext(call, (await findContext(call, wanted.contextId)).id, wanted);
+    return inContext(call, await findContext(call, wanted.contextId), wanted);
   }
   switch (language.kind) {
     case "interpreter":
-      return inContext(call, await defaultContext(call, language.name), wanted);
+      return inContext(call, { id: await defaultContext(call, language.name), language: language.name }, wanted);
     case "shell":
       return runShell(call, wanted);
     default:
@@ -45,9 +46,13 @@ export async function execute(call: EnvdCall): Promise<void> {
   }
 }
 
-async function inContext(call: EnvdCall, id: string, { code, variables }: CodeRequest): Promise<void> {
+async function inContext(
+  call: EnvdCall,
+  { id, language }: Pick<CodeContext, "id" | "language">,
+  { code, variables }: CodeRequest,
+): Promise<void> {
   const { context, target, signal } = call;
-  const events = await runCode(context.runtime, target, { context: id, code, variables }, signal);
+  const events = await runCode(context.runtime, target, { context: id, language, code, variables }, signal);
   using lines = new CodeLines(call.response);
   using output = new LineOutput(lines, signal);
   for await (const event of events) {

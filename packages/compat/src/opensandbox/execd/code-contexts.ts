@@ -62,11 +62,14 @@ export async function findCodeContext(call: ExecdCall, id: string): Promise<Code
 }
 
 /** The context of code that names none. There is one for each language, and it is made when code first runs in it. */
-export async function defaultCodeContext(call: ExecdCall, language: string | undefined): Promise<string> {
-  const interpreter = interpreterFor(language);
-  const name = `default-${interpreter}`;
-  await contextsOf(call).ensure(await specOf(call, name, interpreter));
-  return name;
+export async function defaultCodeContext(
+  call: ExecdCall,
+  wanted: string | undefined,
+): Promise<Pick<CodeContext, "id" | "language">> {
+  const language = interpreterFor(wanted);
+  const id = `default-${language}`;
+  await contextsOf(call).ensure(await specOf(call, id, language));
+  return { id, language };
 }
 
 function interpreterFor(name: string | undefined): string {

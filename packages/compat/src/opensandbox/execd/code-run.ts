@@ -24,14 +24,14 @@ export async function execute(call: ExecdCall): Promise<void> {
   if (code === "") throw invalidRequest("code is required");
   const place = objectField(body, "context") ?? {};
   const wanted = textField(place, "id") || undefined;
-  const name =
+  const { id: name, language } =
     wanted === undefined
       ? await defaultCodeContext(call, textField(place, "language") || undefined)
-      : (await findCodeContext(call, wanted)).id;
+      : await findCodeContext(call, wanted);
   const id = randomUUID();
   using run = context.runningCode.add(target, id, name);
   const signal = AbortSignal.any([call.signal, run.signal]);
-  const events = await runCode(context.runtime, target, { context: name, code, variables: {} }, signal);
+  const events = await runCode(context.runtime, target, { context: name, language, code, variables: {} }, signal);
   using writer = new EventWriter(response, call.signal, { pings: true });
   await writer.send({ type: "init", text: id });
   try {
