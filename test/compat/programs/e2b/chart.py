@@ -1,0 +1,21 @@
+import base64
+
+from e2b_code_interpreter import Sandbox
+
+code = """
+import matplotlib.pyplot as plt
+
+plt.bar(["a", "b", "c"], [3, 1, 2])
+plt.title("bar chart")
+plt.show()
+"the text of the cell"
+"""
+
+with Sandbox.create() as sandbox:
+    execution = sandbox.run_code(code)
+    print(execution.text)
+    for result in execution.results:
+        if result.png:
+            image = base64.b64decode(result.png)
+            kind = "a PNG image" if image.startswith(b"\x89PNG") else "something else"
+            print(kind, "that is the main result" if result.is_main_result else "beside the main result")
