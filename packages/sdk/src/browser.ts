@@ -19,9 +19,11 @@ export async function connect(options: ConnectOptions = {}): Promise<SandboxClie
   // Such a page can be changed on its way, and so can read the token. It also has no `crypto.randomUUID`.
   if (!isSecureContext) throw refuse("the page must be loaded over HTTPS or from localhost");
   const { api, router: access, namespace } = namedServers(options, router);
+  // The function of the page is looked up for each request: others may replace it.
+  const send = sendWithFetch(options.fetch ?? ((...request) => fetch(...request)));
   return new SandboxClient({
-    api: new ApiServer(sendWithFetch, api),
-    router: new Router(sendWithFetch, access, openTelemetry && new Tracing(openTelemetry)),
+    api: new ApiServer(send, api),
+    router: new Router(send, access, openTelemetry && new Tracing(openTelemetry)),
     namespace,
     close: () => undefined,
   });

@@ -18,6 +18,8 @@ export interface ConnectOptions {
   readonly dataDir?: string;
   /** The module `@opentelemetry/api`. Default: it is loaded if the program has set a tracer provider. In browsers it must be passed. */
   readonly openTelemetry?: OpenTelemetry;
+  /** Sends the requests, in browsers. Default: the `fetch` of the page. */
+  readonly fetch?: typeof globalThis.fetch;
 }
 
 /** The value of an `Authorization` header from the option `token`. */

@@ -1,5 +1,12 @@
 import { SandboxError } from "../errors.ts";
-import { ConnectionLost, type HttpBody, type HttpResponse, readAll, type SendHttp } from "./exchange.ts";
+import {
+  ConnectionLost,
+  type HttpBody,
+  type HttpRequest,
+  type HttpResponse,
+  readAll,
+  type SendHttp,
+} from "./exchange.ts";
 import { readStream } from "./read-stream.ts";
 
 declare const location: { readonly origin: string };
@@ -8,7 +15,14 @@ declare const location: { readonly origin: string };
  * Sends requests with `fetch`, in browsers. Only a server that has the origin of the page gets its cookies: the dashboard needs that of its
  * session. A body that is a stream is read into memory first: browsers can stream uploads over HTTP/2 only.
  */
-export const sendWithFetch: SendHttp = async ({ method, url, headers, body, signal }) => {
+export function sendWithFetch(send: typeof globalThis.fetch): SendHttp {
+  return (request) => exchange(send, request);
+}
+
+async function exchange(
+  send: typeof globalThis.fetch,
+  { method, url, headers, body, signal }: HttpRequest,
+): Promise<HttpResponse> {
   // A page cannot set the user agent: some browsers ignore it, others ask the server for permission.
   const { "user-agent": _, ...sent } = headers;
   const request: RequestInit = {
@@ -22,14 +36,14 @@ export const sendWithFetch: SendHttp = async ({ method, url, headers, body, sign
     referrerPolicy: "no-referrer",
   };
   try {
-    return responseOf(await fetch(url, request), signal);
+    return responseOf(await send(url, request), signal);
   } catch (error) {
     if (signal?.aborted === true) throw signal.reason;
     if (await isRefusedOrigin(url)) throw refusedOrigin(url);
     // `fetch` does not tell whether the request was sent.
     throw new ConnectionLost(true, error);
   }
-};
+}
 
 async function contentOf(body: HttpBody): Promise<string | Uint8Array<ArrayBuffer>> {
   return typeof body === "string" || body instanceof Uint8Array ? body : readAll(body);
