@@ -98,6 +98,43 @@ describe.skipIf(noWorld)("an attacker of the dashboard", { timeout: 120_000 }, (
     expect(await refusal(openStreams(victim.cookie))).toBe(403);
   });
 
+  test("has over the WebSocket of the page the rights of its user, and no others", async () => {
+    const { cookie, requestToken } = await logIn(mallory);
+    const config = { command: ["id", "-u"] };
+    const message = Buffer.from(JSON.stringify({ config }));
+    const envelope = Buffer.concat([Buffer.alloc(5), message]);
+    envelope.writeUInt32BE(message.length, 1);
+    const place = { "x-sandbox-id": "web", "x-sandbox-namespace": bob.namespace, "x-sandbox-port": "9090" };
+    const headers = { ...place, "content-type": "application/connect+json", "connect-protocol-version": "1" };
+    const runtime = { path: "/process.v1.ProcessService/Start", headers, body: envelope.toString("base64") };
+    const firstAnswer = async (first: object, call: object): Promise<Record<string, unknown>> => {
+      const stream = openStreams(cookie);
+      await once(stream, "open");
+      const answer = once(stream, "message").then(([data]) => JSON.parse(String(data)) as Record<string, unknown>);
+      const closed = once(stream, "close").then(([code]) => ({ code: code as number }));
+      stream.send(JSON.stringify(first));
+      stream.send(JSON.stringify(call));
+      const got = await Promise.race([answer, closed]);
+      stream.terminate();
+      return got;
+    };
+    expect(await firstAnswer({ open: 1, runtime }, {})).toEqual({ code: 4400 });
+    expect(await firstAnswer({ token: "x".repeat(requestToken.length) }, {})).toEqual({ code: 4400 });
+    const token = { token: requestToken };
+    const raised = { "impersonate-user": "admin", "impersonate-group": "system:masters", authorization: "Bearer x" };
+    for (const more of [{}, raised]) {
+      const call = { open: 1, runtime: { ...runtime, headers: { ...headers, ...more } } };
+      expect([401, 403, 404]).toContain((await firstAnswer(token, call))["status"]);
+    }
+    const elsewhere = { ...runtime, path: `/sandboxes/${bob.namespace}/web/9090/process.v1.ProcessService/Start` };
+    expect(await firstAnswer(token, { open: 1, runtime: elsewhere })).toEqual({
+      id: 1,
+      end: true,
+      message: "The path is not one of the router",
+    });
+    expect((await firstAnswer(token, { open: 1, path: secretsOf(bob).slice("/kube".length) }))["status"]).toBe(403);
+  });
+
   test("cannot log the user in as somebody else, and cannot use a link a second time", async () => {
     const { pathname, search } = await linkOf(mallory);
     for (const site of ["cross-site", "same-site"]) {

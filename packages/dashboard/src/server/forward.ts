@@ -39,6 +39,16 @@ const receivedHeaders: readonly string[] = [
   "x-sandbox-reason",
 ];
 
+/** The headers of a request of the page that a server gets. */
+export function sendableHeaders(headers: IncomingHttpHeaders): Record<string, string | string[]> {
+  return pick(headers, sentHeaders);
+}
+
+/** The headers of a response that the page gets. */
+export function receivableHeaders(headers: IncomingHttpHeaders): Record<string, string | string[]> {
+  return pick(headers, receivedHeaders);
+}
+
 function pick(from: IncomingHttpHeaders, names: readonly string[]): Record<string, string | string[]> {
   return Object.fromEntries(
     names.flatMap((name) => {
@@ -62,7 +72,7 @@ export async function forward(
     method: request.method ?? "GET",
     path,
     token: session.token,
-    headers: pick(request.headers, sentHeaders),
+    headers: sendableHeaders(request.headers),
     signal: AbortSignal.any([closed.signal, session.signal]),
     ...(hasBody && { body: request }),
   };
@@ -72,7 +82,7 @@ export async function forward(
   });
   const status = answer.statusCode ?? 502;
   response.writeHead(status, {
-    ...pick(answer.headers, receivedHeaders),
+    ...receivableHeaders(answer.headers),
     ...commonHeaders,
     "content-security-policy": dataPolicy,
     "content-disposition": "attachment",

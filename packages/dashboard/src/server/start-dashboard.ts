@@ -46,7 +46,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const router = starting.use(new Upstream(options.router));
   const file = options.sessionFile === undefined ? undefined : new SessionFile(options.sessionFile);
   const sessions = starting.use(new Sessions(file));
-  const streams = starting.use(new Streams(api));
+  const streams = starting.use(new Streams({ api, router }));
   const server = createServer({ requestTimeout: 0, headersTimeout: headMs, keepAliveTimeout: idleMs });
   server.maxConnections = maxConnections;
   const port = (): number => (server.address() as AddressInfo).port;

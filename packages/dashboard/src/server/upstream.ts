@@ -9,7 +9,7 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly token: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
-  readonly body?: string | Readable;
+  readonly body?: string | Buffer | Readable;
   readonly signal?: AbortSignal;
 }
 
@@ -43,7 +43,7 @@ export class Upstream implements Disposable {
     return new Promise((resolve, reject) => {
       const sent = protocol === "https:" ? sendSecure(options, resolve) : sendPlain(options, resolve);
       sent.on("error", (cause) => reject(new HttpFailure(502, "ServiceUnavailable", unreachable, { cause })));
-      if (body === undefined || typeof body === "string") sent.end(body);
+      if (body === undefined || typeof body === "string" || Buffer.isBuffer(body)) sent.end(body);
       else body.on("error", () => sent.destroy()).pipe(sent);
     });
   }

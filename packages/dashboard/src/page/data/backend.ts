@@ -30,7 +30,7 @@ export class Backend {
     this.api = new ApiClient(session.requestToken, onSignedOut);
     this.streams = new Streams(session.requestToken, onSignedOut);
     this.access = new Access(this.api);
-    this.runtime = new Runtime(session);
+    this.runtime = new Runtime(session, this.streams);
   }
 
   store<T extends KubeObject>(resource: Resource<T>, options: StoreOptions = {}): Store<T> {
@@ -40,7 +40,7 @@ export class Backend {
     if (known !== undefined) return known;
     const store =
       groupOf(resource) === "metrics.k8s.io"
-        ? new PollStore(resource, namespace, this.api)
+        ? new PollStore(resource, namespace, this)
         : new ListStore(resource, options, this);
     this.#stores.set(key, store);
     return store;
