@@ -78,6 +78,18 @@ export class DashboardBox implements AsyncDisposable {
     await this.runWith(JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }), "apply", "-f", "-");
   }
 
+  /** Creates a sandbox with the machine's own programs, and waits until it is ready. */
+  async createSandbox(name: string, spec: object = {}): Promise<void> {
+    const containers = [{ name: "main", image: "host", command: ["sleep", "infinity"] }];
+    await this.apply({
+      apiVersion: "agents.x-k8s.io/v1beta1",
+      kind: "Sandbox",
+      metadata: { name, namespace: "default" },
+      spec: { podTemplate: { spec: { containers } }, ...spec },
+    });
+    await this.run("wait", `sandbox/${name}`, "--for=condition=Ready", "--timeout=90s");
+  }
+
   kubectl(...words: string[]): string {
     return this.kubectlWith("", ...words);
   }

@@ -10,8 +10,7 @@ export class Visit implements AsyncDisposable {
   readonly page: Page;
   readonly context: BrowserContext;
   readonly #problems: string[] = [];
-  // Chromium drops connections when an interface of the machine appears: other tests start sandboxes.
-  readonly #expected: string[] = ["net::ERR_NETWORK_CHANGED"];
+  readonly #expected: string[] = [dropped];
 
   private constructor(context: BrowserContext, page: Page) {
     [this.context, this.page] = [context, page];
@@ -79,6 +78,9 @@ export class Visit implements AsyncDisposable {
       add(`dialog: ${dialog.message()}`);
       void dialog.dismiss();
     });
+    page.on("requestfailed", (request) => {
+      if (request.failure()?.errorText === dropped && request.resourceType() === "script") void reloadIfEmpty(page);
+    });
     page.on("popup", (popup) => add(`window: ${popup.url()}`));
     page.on("request", (request) => {
       const url = new URL(request.url());
@@ -89,6 +91,15 @@ export class Visit implements AsyncDisposable {
     await page.exposeFunction("reportViolation", (text: string) => add(`policy: ${text}`));
     await page.addInitScript({ content: reportViolations });
   }
+}
+
+/** Chromium drops connections when an interface of the machine appears: other tests start sandboxes. */
+const dropped = "net::ERR_NETWORK_CHANGED";
+
+/** The page tries again what it loads itself. Without its first scripts it is empty. */
+async function reloadIfEmpty(page: Page): Promise<void> {
+  const isEmpty = await page.evaluate("document.getElementById('root')?.childElementCount === 0").catch(() => false);
+  if (isEmpty === true) await page.reload().catch(() => undefined);
 }
 
 interface AxeResult {

@@ -20,6 +20,7 @@ import { usePod } from "./use-pod.ts";
 import { isView, type View, ViewTabs } from "./view-tabs.tsx";
 
 const LogsView = lazy(() => tryAgain(() => import("./logs/logs-view.tsx")));
+const TerminalView = lazy(() => tryAgain(() => import("./terminal/terminal-view.tsx")));
 const FilesView = lazy(() => tryAgain(() => import("./files/files-view.tsx")));
 const ProcessesView = lazy(() => tryAgain(() => import("./processes/processes-view.tsx")));
 const PortsView = lazy(() => tryAgain(() => import("./ports/ports-view.tsx")));
@@ -75,6 +76,8 @@ function viewOf(view: View, sandbox: Sandbox, pod: Pod | undefined): ReactNode {
       return <OverviewView />;
     case "logs":
       return <LogsView key={key} />;
+    case "terminal":
+      return <TerminalView key={key} />;
     case "files":
       return <FilesView key={key} />;
     case "processes":

@@ -1,10 +1,20 @@
 /** The views of the page as tabs: arrow keys move between them. */
-import { Cpu, FileCode2, FolderTree, LayoutDashboard, type LucideIcon, Network, ScrollText } from "lucide-react";
+import {
+  Cpu,
+  FileCode2,
+  FolderTree,
+  LayoutDashboard,
+  type LucideIcon,
+  Network,
+  ScrollText,
+  SquareTerminal,
+} from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef } from "react";
 
 const views = [
   ["overview", "Overview", LayoutDashboard],
   ["logs", "Logs", ScrollText],
+  ["terminal", "Terminal", SquareTerminal],
   ["files", "Files", FolderTree],
   ["processes", "Processes", Cpu],
   ["ports", "Ports", Network],
