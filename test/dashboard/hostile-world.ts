@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DashboardBox, type Wanted } from "./dashboard-box.ts";
 import { asPython, escapes, hostileLine, hostileText, longWord, visibleMarkup } from "./hostile-content.ts";
+import { terminalAttack } from "./terminal-attack.ts";
 
 /** The tenant's namespace, where the role `edit` was granted. */
 export const namespace = "mallory";
@@ -30,6 +31,7 @@ for name in [${asPython(hostileLine.replaceAll("/", "∕").slice(0, 180))}, "\\x
     with open(os.path.join("/workspace", name), "w") as file: file.write(${asPython(hostileText)})
 with open("/workspace/page.html", "w") as file: file.write("<script>top.__pwned = 1; document.title = 'pwned'</script>")
 with open("/workspace/image.svg", "w") as file: file.write("<svg xmlns='http://www.w3.org/2000/svg' onload='window.__pwned = 1'/>")
+with open("/workspace/attack.py", "w") as file: file.write(${asPython(terminalAttack)})
 while True:
     sys.stdout.buffer.write(${asPython(`${escapes}\n${hostileText}\n`)}.encode() + b"\\xff\\xfe\\x80 not UTF-8\\n" + b"L" * 20000 + b"\\n")
     sys.stdout.flush()

@@ -7,6 +7,7 @@ import { DashboardBox } from "./dashboard-box.ts";
 import { hostileLine, longWord, visibleMarkup } from "./hostile-content.ts";
 import { loud, makeHostile, namespace } from "./hostile-world.ts";
 import { auditPage, sidebarLinks } from "./page-audit.ts";
+import { ShellScreen } from "./shell-screen.ts";
 import { Visit } from "./visit.ts";
 
 const reason = whyNoBox();
@@ -35,8 +36,8 @@ describe.skipIf(reason !== undefined)("a hostile tenant", { timeout: 180_000 }, 
     await box?.[Symbol.asyncDispose]();
   });
 
-  const open = async (): Promise<Visit> => {
-    const visit = await Visit.open(browser, await box.loginLink());
+  const open = async (options = {}): Promise<Visit> => {
+    const visit = await Visit.open(browser, await box.loginLink(), options);
     await visit.page.getByRole("heading", { level: 1 }).waitFor();
     return visit;
   };
@@ -88,6 +89,34 @@ describe.skipIf(reason !== undefined)("a hostile tenant", { timeout: 180_000 }, 
       visit.forget();
     }
     expect(found).toEqual(Object.fromEntries(addresses.map((address) => [address, []])));
+  });
+
+  test.for([false, true])("changes nothing outside of a terminal, with a screen reader: %s", async (isReader) => {
+    await using visit = await open({ permissions: ["clipboard-read", "clipboard-write"] });
+    const { page } = visit;
+    await page.getByRole("link", { name: "Machine" }).waitFor();
+    const links = await sidebarLinks(page);
+    await page.evaluate(`navigator.clipboard.writeText("mine")`);
+    await goTo(page, `/sandboxes/${namespace}/${loud}`);
+    const shell = await ShellScreen.open(page);
+    if (isReader) await page.getByRole("button", { name: "Read the output to screen readers" }).click();
+    await shell.enter("python3 /workspace/attack.py");
+    // The program saw no answer with the title, the folder or the clipboard.
+    await shell.waitFor("survived []");
+    expect(await auditPage(page)).toEqual([]);
+    // The text that was a link is text.
+    const text = await page.locator(".xterm-rows").getByText("open-link").boundingBox();
+    for (const modifier of ["Control", "Meta", "Alt"]) {
+      await page.keyboard.down(modifier);
+      await page.mouse.click((text?.x ?? 0) + 5, (text?.y ?? 0) + 5);
+      await page.keyboard.up(modifier);
+    }
+    expect(await page.locator("main a[target], .xterm a").count()).toBe(0);
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe("mine");
+    expect(await sidebarLinks(page)).toEqual(links);
+    expect(await shell.run("echo still $((40 + 2))")).toBe("still 42");
+    expect(await auditPage(page)).toEqual([]);
+    expect(visit.problems()).toEqual([]);
   });
 
   test("does nothing with an answer of a server or a sandbox that is opened in a window", async () => {
@@ -178,7 +207,10 @@ async function goTo(page: Page, path: string): Promise<void> {
 }
 
 async function settle(page: Page): Promise<void> {
-  await page.locator("main .loading").first().waitFor({ state: "detached" });
+  const loading = page.locator("main .loading").first();
+  await loading.waitFor({ state: "detached" }).catch(async (cause: unknown) => {
+    throw new Error(`${page.url()} does not load: ${await page.locator("main").innerText()}`, { cause });
+  });
   await page.waitForTimeout(500);
 }
 
