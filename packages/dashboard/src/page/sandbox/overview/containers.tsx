@@ -27,7 +27,7 @@ export function Containers() {
                 <ContainerState status={status} />
                 {(status?.restartCount ?? 0) > 0 && <Badge tone="warn">{status?.restartCount} restarts</Badge>}
               </p>
-              <p className="mono soft container-image" title={cleanText(image)}>
+              <p className="mono soft container-image" title={cleanText(image ?? "")}>
                 <Text of={image} />
               </p>
               <p className="faint small">
