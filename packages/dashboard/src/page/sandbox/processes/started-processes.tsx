@@ -93,7 +93,7 @@ function columnsFor(show: Choose, kill: Choose): readonly Column<ShownProcess>[]
               icon={XCircle}
               isSmall
               variant="danger"
-              aria-label={`Send a signal to process ${process.id}`}
+              aria-label={`Kill process ${process.id}, or send it a signal`}
               onClick={() => kill(process)}
             >
               Kill
