@@ -48,12 +48,12 @@ describe.skipIf(reason !== undefined)("the JavaScript client of OpenSandbox", ()
     expect(info.entrypoint).toEqual(["tail", "-f", "/dev/null"]);
     expect(new Date(info.expiresAt).getTime() - Date.now()).toBeGreaterThan(500_000);
   });
-  test("a command's lines have no ends, an empty one is a line feed, and the last one may have none", async () => {
+  test("a command's lines have no ends, an empty one is a line feed, and the last one may have none (COMPAT-81)", async () => {
     const done = await run("printf 'a\\nb\\n\\nc'");
     expect([done.exitCode, texts(done.logs.stdout)]).toEqual([0, ["a", "b", "\n", "c"]]);
     expect(done.complete).toBeDefined();
   });
-  test("an exit code is the error's value, and the command is not complete", async () => {
+  test("an exit code is the error's value, and the command is not complete (COMPAT-82)", async () => {
     const failed = await run("exit 7");
     expect([failed.exitCode, failed.error.value, failed.complete]).toEqual([7, "7", undefined]);
   });
@@ -88,18 +88,20 @@ describe.skipIf(reason !== undefined)("the JavaScript client of OpenSandbox", ()
     const late = await run("sleep 60", { timeoutSeconds: 1 });
     expect([late.exitCode, late.complete]).toEqual([-1, undefined]);
   });
-  test("a command in the foreground ends with its connection, and everything that it started", async () => {
+  test("a command in the foreground ends with its connection, and everything that it started (COMPAT-83)", async () => {
     // The client drops its abort signal once an answer has begun, so this is a request like those that it sends.
     const { endpoint, headers } = await sandbox.getEndpoint(44_772);
     const ending = new AbortController();
     const body = JSON.stringify({ command: "sleep 4711 & wait" });
-    await fetch(`http://${endpoint}/command`, { method: "POST", headers, body, signal: ending.signal });
+    // An answer that nothing refers to would be collected, and its connection closed.
+    const answer = await fetch(`http://${endpoint}/command`, { method: "POST", headers, body, signal: ending.signal });
     const isRunning = async (): Promise<boolean> => (await run("pgrep -f '^sleep 4711$'")).exitCode === 0;
     await expect.poll(isRunning).toBe(true);
+    expect(answer.status).toBe(200);
     ending.abort();
     await expect.poll(isRunning).toBe(false);
   });
-  test("a command in the background: status, logs from a cursor without overlap, and its end", async () => {
+  test("a command in the background: status, logs from a cursor without overlap, and its end (COMPAT-84)", async () => {
     const { id, logs } = await run("echo a; while [ ! -e /tmp/go ]; do sleep 0.1; done; echo b; exit 3", {
       background: true,
     });
@@ -206,7 +208,7 @@ describe.skipIf(reason !== undefined)("the JavaScript client of OpenSandbox", ()
     const restricted = opensandbox.Sandbox.create({ connectionConfig, image: "host", networkPolicy });
     await expect(restricted).rejects.toMatchObject({ statusCode: 501, error: { code: "SANDBOX::API_NOT_SUPPORTED" } });
   });
-  test("metadata changes, and lists find a sandbox by it and by its state", async () => {
+  test("metadata changes, and lists find a sandbox by it and by its state (COMPAT-88)", async () => {
     const changed = await sandbox.patchMetadata({ a: null, b: "c = d e" });
     expect(changed.metadata).toEqual({ team: "one", b: "c = d e" });
     const manager = opensandbox.SandboxManager.create({ connectionConfig });
@@ -218,13 +220,13 @@ describe.skipIf(reason !== undefined)("the JavaScript client of OpenSandbox", ()
     expect(await found({ states: ["Paused"] })).toEqual([]);
     await manager.close();
   });
-  test("renew moves the deadline, and a time in the past changes nothing", async () => {
+  test("renew moves the deadline, and a time in the past changes nothing (COMPAT-89)", async () => {
     const { expiresAt } = await sandbox.renew(3600);
     expect(new Date((await sandbox.getInfo()).expiresAt)).toEqual(new Date(expiresAt));
     await expect(sandbox.renew(-10)).rejects.toMatchObject({ statusCode: 400 });
     expect(new Date((await sandbox.getInfo()).expiresAt)).toEqual(new Date(expiresAt));
   });
-  test("pause and resume keep files and running commands", async () => {
+  test("pause and resume keep files and running commands (COMPAT-79)", async () => {
     const { id } = await run("echo kept > /tmp/kept; sleep 3600", { background: true });
     await sandbox.pause();
     await expect.poll(stateOf, { timeout: 60_000 }).toBe("Paused");
@@ -243,7 +245,14 @@ describe.skipIf(reason !== undefined)("the JavaScript client of OpenSandbox", ()
     expect((await other.getInfo()).metadata).toEqual({ team: "one", b: "c = d e" });
     await other.close();
   });
-  test("kill: the sandbox is gone, and killing it again is an error", async () => {
+  test("a client whose token was revoked is told so (COMPAT-90)", async () => {
+    const later = new Date(Date.now() + 3_600_000).toISOString();
+    box.kubectl("annotate", "sandbox", sandbox.id, "-n", "team-a", `agents.x-k8s.io/tokens-not-before=${later}`);
+    await expect.poll(() => run("true").catch((error: Loose) => error.statusCode)).toBe(401);
+    const waiting = sandbox.waitUntilReady({ readyTimeoutSeconds: 1, pollingIntervalMillis: 100 });
+    await expect(waiting).rejects.toThrow("X-EXECD-ACCESS-TOKEN was revoked");
+  });
+  test("kill: the sandbox is gone, and killing it again is an error (COMPAT-80)", async () => {
     await sandbox.kill();
     for (const call of [() => sandbox.getInfo(), () => sandbox.kill()]) {
       await expect(call()).rejects.toMatchObject({ statusCode: 404, error: { code: "KUBERNETES::SANDBOX_NOT_FOUND" } });

@@ -35,13 +35,18 @@ describe.skipIf(reason !== undefined)("the Python clients", () => {
   test.for([
     ["e2b", 25],
     ["opensandbox", 60],
-  ] as const)("of %s: commands, files, lifecycle, code", { timeout: firstRunMs }, async ([name, tests], context) => {
-    const { signal } = context;
-    const folder = join(import.meta.dirname, "python", name);
-    const requirements = join(folder, process.env["NEWEST"] ? "requirements-newest.txt" : "requirements.txt");
-    const python = await available(pythonWith(`compat-${name}`, requirements, signal), context);
-    const told = await available(runPytest({ python, folder, env: box.environment(), signal }), context);
-    expect(told.failed).toEqual([]);
-    expect(told.passed.length).toBeGreaterThan(tests);
-  });
+  ] as const)(
+    "of %s: commands, files, lifecycle, code",
+    { timeout: firstRunMs, concurrent: true },
+    async ([name, tests], context) => {
+      const { signal } = context;
+      const folder = join(import.meta.dirname, "python", name);
+      const requirements = join(folder, process.env["NEWEST"] ? "requirements-newest.txt" : "requirements.txt");
+      const python = await available(pythonWith(`compat-${name}`, requirements, signal), context);
+      const env = { ...box.environment(), KUBECONFIG: box.box.kubeconfig };
+      const told = await available(runPytest({ python, folder, env, signal }), context);
+      expect(told.failed).toEqual([]);
+      expect(told.passed.length).toBeGreaterThan(tests);
+    },
+  );
 });

@@ -15,6 +15,7 @@ def codes(client, sandbox, do):
 
 
 def test_results_and_output(codes, do):
+    """A new interpreter is ready at once (COMPAT-87)"""
     done = do(codes.run("import sys\nprint('a\\nb')\nsys.stderr.write('e')\n2 + 2", language=SupportedLanguage.PYTHON))
     assert [one.text for one in done.result] == ["4"]
     assert (texts(done.logs.stdout), texts(done.logs.stderr)) == (["a", "b"], ["e"])

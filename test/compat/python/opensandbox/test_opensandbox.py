@@ -1,5 +1,6 @@
 """The contract's script for the Python client of OpenSandbox. Numbers in names are those of the contract."""
 
+import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -7,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 from conftest import texts
-from opensandbox.exceptions import SandboxApiException
+from opensandbox.exceptions import SandboxApiException, SandboxException
 from opensandbox.models.execd import RunCommandOpts
 from opensandbox.models.filesystem import (
     ContentReplaceEntry,
@@ -50,6 +51,7 @@ def test_01_02_create_and_info(sandbox, do):
 
 
 def test_03_04_lines_and_exit_codes(sandbox, do):
+    """Lines and exit codes (COMPAT-81, COMPAT-82)"""
     done = do(sandbox.commands.run("printf 'a\\nb\\n\\nc'"))
     assert (texts(done.logs.stdout), done.exit_code, done.error) == (["a", "b", "\n", "c"], 0, None)
     failed = do(sandbox.commands.run("exit 7"))
@@ -88,6 +90,7 @@ def test_11_a_list_is_run_without_a_shell(lines):
 
 
 def test_12_to_14_background(sandbox, do):
+    """Logs from a cursor have no overlap (COMPAT-84)"""
     script = "echo a; while [ ! -e /tmp/go ]; do sleep 0.1; done; echo b; exit 3"
     started = do(sandbox.commands.run(script, opts=RunCommandOpts(background=True)))
 
@@ -127,6 +130,7 @@ def test_16_17_sessions(sandbox, do):
 
 
 def test_18_variables_that_are_added(sandbox, do, lines):
+    """Commands see variables that were added, and the request wins (COMPAT-86)"""
     for value in ["plain", "two words", "quote ' \" \\ $K", "two\nlines"]:
         do(sandbox.commands.set_env("ADDED", value))
         assert "\n".join(lines('echo "$ADDED"')) == value
@@ -158,6 +162,7 @@ def test_21_22_parts_of_a_file(sandbox, do):
 
 
 def test_23_info(sandbox, do):
+    """A written file has the mode 755 by default (COMPAT-85)"""
     info = do(sandbox.files.get_file_info(["/tmp/f/a.txt", "/tmp/f/empty"]))
     shown = {path: (one.entry_type, one.size, one.mode, one.owner) for path, one in info.items()}
     assert shown == {"/tmp/f/a.txt": ("file", 14, 644, "root"), "/tmp/f/empty": ("file", 0, 755, "root")}
@@ -240,6 +245,7 @@ def test_34_egress(sandbox, do):
 
 
 def test_35_36_metadata_and_lists(client, sandbox, do):
+    """The filter by metadata works with spaces (COMPAT-88)"""
     assert do(sandbox.patch_metadata({"a": None, "b": "c = d e"})).metadata == {"team": "python", "b": "c = d e"}
     manager = do(client.Manager.create())
 
@@ -254,6 +260,7 @@ def test_35_36_metadata_and_lists(client, sandbox, do):
 
 
 def test_37_renew(sandbox, do):
+    """A time in the past changes nothing (COMPAT-89)"""
     renewed = do(sandbox.renew(timedelta(hours=1)))
     assert do(sandbox.get_info()).expires_at == renewed.expires_at
     with pytest.raises(SandboxApiException) as raised:
@@ -263,6 +270,7 @@ def test_37_renew(sandbox, do):
 
 
 def test_38_39_pause_and_resume(client, sandbox, do):
+    """Added variables survive a pause (COMPAT-79, COMPAT-86)"""
     do(sandbox.commands.set_env("KEPT", "yes"))
     do(sandbox.pause())
     until(lambda: do(sandbox.get_info()).status.state == "Paused")
@@ -274,11 +282,25 @@ def test_38_39_pause_and_resume(client, sandbox, do):
 
 
 def test_40_kill(client, do):
+    """A sandbox that was killed is not found (COMPAT-80)"""
     made = do(client.Sandbox.create("host"))
     do(made.kill())
     with pytest.raises(SandboxApiException) as raised:
         do(made.get_info())
     assert status_of(raised) == (404, "KUBERNETES::SANDBOX_NOT_FOUND")
+    do(made.close())
+
+
+def test_revoked_token(client, do):
+    """A client whose token was revoked is told so at once (COMPAT-90)"""
+    made = do(client.Sandbox.create("host"))
+    later = (datetime.now(timezone.utc) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    change = f"agents.x-k8s.io/tokens-not-before={later}"
+    subprocess.run(["kubectl", "annotate", "sandbox", made.id, "-n", "team-a", change], check=True)
+    until(lambda: not do(made.is_healthy()))
+    with pytest.raises(SandboxException, match="401"):
+        do(made.check_ready(timedelta(minutes=10), timedelta(seconds=1)))
+    do(made.kill())
     do(made.close())
 
 
