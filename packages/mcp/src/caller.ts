@@ -1,4 +1,4 @@
-import type { ApiServer, Router } from "@agent-sandbox/sdk/internal";
+import type { ApiServer, ObjectName, Router } from "@agent-sandbox/sdk/internal";
 
 /** Who uses the tools. Everything is done with the caller's own rights. */
 export interface Caller {
@@ -10,6 +10,8 @@ export interface Caller {
   readonly namespace: string;
   readonly api: ApiServer;
   readonly router: Router;
+  /** The end of what the main process of a Pod has printed. Undefined if there is no such Pod. */
+  readLog(pod: ObjectName, signal: AbortSignal): Promise<string | undefined>;
 }
 
 /** How a server creates sandboxes. */

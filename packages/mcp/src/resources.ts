@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { type Sandbox, trackedPodName } from "@agent-sandbox/api";
 import { isSandboxError } from "@agent-sandbox/sdk";
 import {
   type McpServer,
@@ -69,6 +70,23 @@ export function registerResources(
         ? { text: bytes.toString("utf8"), mimeType: "text/plain" }
         : { blob: bytes.toString("base64") };
       return { contents: [{ uri: uri.href, ...content }] };
+    },
+  );
+  registerLog(server, callOf);
+}
+
+function registerLog(server: McpServer, callOf: (signal: AbortSignal) => Call): void {
+  server.registerResource(
+    "log",
+    new ResourceTemplate("sandbox://{namespace}/{sandbox}/logs", { list: undefined }),
+    { title: "Log", description: "What the main process of a sandbox has printed last", mimeType: "text/plain" },
+    async (uri, variables, { mcpReq }) => {
+      const { caller, signal } = callOf(mcpReq.signal);
+      const { namespace, object } = await findOr404(callOf(signal), uri, variables);
+      const name = object && trackedPodName(object as unknown as Sandbox);
+      const text = name === undefined ? undefined : await caller.readLog({ namespace, name }, signal);
+      if (text === undefined) throw new ResourceNotFoundError(uri.href);
+      return { contents: [{ uri: uri.href, mimeType: "text/plain", text }] };
     },
   );
 }

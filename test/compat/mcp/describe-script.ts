@@ -119,6 +119,11 @@ export function describeScript({ way, generation, source, world }: ScriptOptions
       const code = "from IPython.display import Image\nImage(b'\\x89PNG')";
       const shown = await host.call("run_code", { ...at, code });
       expect(shown.content).toContainEqual({ type: "image", data: "iVBORw==", mimeType: "image/png" });
+      const large = "from IPython.display import Image\nImage(b'\\x89PNG' + b'x' * 2_000_000)";
+      const { content } = await host.call("run_code", { ...at, code: large });
+      const [link] = content.filter(({ type }: Loose) => type === "resource_link");
+      expect(link.mimeType).toBe("image/png");
+      expect((await host.client.readResource({ uri: link.uri })).contents[0].blob).toMatch(/^iVBOR3h4/);
       await host.use("run_code", { ...at, code: "x = 41", context: "mine" });
       expect((await host.use("run_code", { ...at, code: "x + 1", context: "mine" })).result).toBe("42");
       const { error } = await host.use("run_code", { ...at, code: "x" });
@@ -178,7 +183,9 @@ export function describeScript({ way, generation, source, world }: ScriptOptions
       const { resources } = await host.client.listResources();
       expect(resources.map(({ uri }: Loose) => uri)).toContain(`sandbox://team-a/${sandbox}`);
       const { resourceTemplates } = await host.client.listResourceTemplates();
-      expect(resourceTemplates.map(({ name }: Loose) => name)).toEqual(["sandbox", "file"]);
+      expect(resourceTemplates.map(({ name }: Loose) => name)).toEqual(["sandbox", "file", "log"]);
+      const log = await host.client.readResource({ uri: `sandbox://team-a/${sandbox}/logs` });
+      expect(log.contents[0]).toMatchObject({ mimeType: "text/plain", text: expect.any(String) });
       const missing = host.client.readResource({ uri: `sandbox://team-a/${sandbox}/files/absent` });
       // The server library sends this code in both protocol versions.
       await expect(missing).rejects.toMatchObject({ code: -32_602, data: { uri: expect.stringContaining("absent") } });

@@ -5,7 +5,7 @@ const image = (data: string): Record<string, unknown> => ({ "text/plain": "<Figu
 
 describe("mediaOf()", () => {
   test("text has its own place", () => {
-    expect(mediaOf([{ "text/plain": "4" }])).toEqual({ blocks: [], images: 0, notes: [] });
+    expect(mediaOf([{ "text/plain": "4" }])).toEqual({ blocks: [], images: 0, large: [], notes: [] });
   });
   test("images are images, without the white space of their base64", () => {
     expect(mediaOf([image("AAAA\nBBBB\n")]).blocks).toEqual([
@@ -22,9 +22,11 @@ describe("mediaOf()", () => {
     const { blocks, images, notes } = mediaOf(Array.from({ length: 6 }, () => image("AAAA")));
     expect([blocks.length, images, notes]).toEqual([4, 4, ["2 more images are not shown"]]);
   });
-  test("a large image is not shown, and a note says so", () => {
-    const { blocks, notes } = mediaOf([image("A".repeat(1_500_000)), image("AAAA")]);
-    expect([blocks.length, notes]).toEqual([1, ["1 images are larger than 1 MiB: save them to a file"]]);
+  test("large images are apart, at most four of them", () => {
+    const big = { mimeType: "image/png", data: "A".repeat(1_500_000) };
+    const { blocks, large, notes } = mediaOf([...Array.from({ length: 5 }, () => image(big.data)), image("AAAA")]);
+    expect([blocks.length, large.length, notes]).toEqual([1, 4, ["1 more images are not shown"]]);
+    expect(large[0]).toMatchObject(big);
   });
   test("data that is not base64 or not text is no image", () => {
     expect(mediaOf([image("no base64!"), { "image/png": 7 }]).blocks).toEqual([]);

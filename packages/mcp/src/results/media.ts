@@ -10,8 +10,15 @@ const maxMediaLength = 65_536;
 export interface Media {
   readonly blocks: readonly ContentBlock[];
   readonly images: number;
+  /** Images that are too large for an answer, in base64. */
+  readonly large: readonly Image[];
   /** What was left out because of its size or number, one sentence each. */
   readonly notes: readonly string[];
+}
+
+export interface Image {
+  readonly mimeType: string;
+  readonly data: string;
 }
 
 export function mediaOf(values: readonly CodeValue[]): Media {
@@ -19,17 +26,16 @@ export function mediaOf(values: readonly CodeValue[]): Media {
   const images = entries.flatMap(([type, data]) => imageOf(type, data) ?? []);
   const small = images.filter(({ data }) => data.length * 0.75 <= maxImageBytes);
   const shown = small.slice(0, maxImages);
+  const large = images.filter((image) => !small.includes(image)).slice(0, maxImages);
+  const dropped = images.length - shown.length - large.length;
   const others = entries.filter(([type]) => !isImage(type));
   const fitting = others.flatMap(([type, data], index) => resourceOf(type, data, index) ?? []);
   const media = fitting.slice(0, maxMedia);
   const notes = [
-    ...(small.length < images.length
-      ? [`${images.length - small.length} images are larger than 1 MiB: save them to a file`]
-      : []),
-    ...(shown.length < small.length ? [`${small.length - shown.length} more images are not shown`] : []),
+    ...(dropped > 0 ? [`${dropped} more images are not shown`] : []),
     ...(media.length < others.length ? [`${others.length - media.length} other values are not shown`] : []),
   ];
-  return { blocks: [...shown, ...media], images: shown.length, notes };
+  return { blocks: [...shown, ...media], images: shown.length, large, notes };
 }
 
 const isImage = (type: string): boolean => ["image/png", "image/jpeg", "image/svg+xml"].includes(type);

@@ -1,7 +1,8 @@
 import type { Sandbox } from "@agent-sandbox/sdk";
 import { z } from "zod";
 import type { Call } from "../caller.ts";
-import { mediaOf } from "../results/media.ts";
+import { saveImages } from "../results/large-images.ts";
+import { type Media, mediaOf } from "../results/media.ts";
 import { useSandbox } from "../sandboxes/require-sandbox.ts";
 import { type CodeOutcome, runCode } from "../sandboxes/run-code.ts";
 import { runProcess } from "../sandboxes/run-process.ts";
@@ -43,14 +44,23 @@ export const runCodeTool: Tool = defineTool({
   async run({ code, language, context, timeout_seconds: timeoutSeconds, ...args }, call) {
     const sandbox = await useSandbox(call, args);
     if (language === "bash") return runBash(call, sandbox, { code, timeoutSeconds });
-    return answerOf(await runCode(call, sandbox, { code, language, context, timeoutSeconds }));
+    const outcome = await runCode(call, sandbox, { code, language, context, timeoutSeconds });
+    const media = mediaOf(outcome.values);
+    const saved = await saveImages(sandbox, media.large, call.signal);
+    const [blocks, notes] = [
+      [...media.blocks, ...saved.links],
+      [...saved.notes, ...media.notes],
+    ];
+    return answerOf(outcome, { ...media, blocks, notes });
   },
 });
 
-function answerOf({ stdout, stderr, values, droppedValues, error, executionCount }: CodeOutcome): Answer<Output> {
+function answerOf(
+  { stdout, stderr, values, droppedValues, error, executionCount }: CodeOutcome,
+  { blocks, images, notes }: Media,
+): Answer<Output> {
   const last = values.at(-1)?.["text/plain"];
   const full = typeof last === "string" ? last : undefined;
-  const { blocks, images, notes } = mediaOf(values);
   const structured = {
     stdout: stdout.text(),
     stderr: stderr.text(),
