@@ -26,6 +26,15 @@ export interface HostOptions {
   readonly clientOptions?: object;
 }
 
+/** What the configuration of a host says. */
+export type Launch =
+  | {
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env?: Readonly<Record<string, string | undefined>>;
+    }
+  | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+
 export type Packages = Awaited<ReturnType<typeof npmPackages>>;
 
 /** The official clients, as published. */
@@ -60,24 +69,30 @@ export class McpHost implements AsyncDisposable {
     });
   }
 
-  static async connect(load: Packages, box: CompatBox, options: HostOptions): Promise<McpHost> {
-    const { generation, way, token = box.token(), clientOptions = {} } = options;
+  static connect(load: Packages, box: CompatBox, options: HostOptions): Promise<McpHost> {
+    const { way, token = box.token(), flags = [], query = "" } = options;
+    const args = ["mcp", "--data-dir", box.box.dataDir, "--namespace", "team-a", ...flags];
+    const env = { AGENT_SANDBOX_TOKEN: token };
+    const launch =
+      way === "stdio"
+        ? { command: program, args, env }
+        : { url: `${box.url}/mcp${query}`, headers: { authorization: `Bearer ${token}` } };
+    return McpHost.start(load, launch, options);
+  }
+
+  /** Starts or reaches a server as a host does whose configuration says so. */
+  static async start(
+    load: Packages,
+    launch: Launch,
+    { generation, clientOptions = {} }: Pick<HostOptions, "generation" | "clientOptions">,
+  ): Promise<McpHost> {
     const isModern = generation === "client 2.4";
     const root = isModern ? "@modelcontextprotocol/client" : "@modelcontextprotocol/sdk/client";
-    const name = isModern ? root : `${root}/index.js`;
-    const transportModule = isModern
-      ? { stdio: `${root}/stdio`, http: root }[way]
-      : { stdio: `${root}/stdio.js`, http: `${root}/streamableHttp.js` }[way];
-    const { StdioClientTransport, StreamableHTTPClientTransport } = load(transportModule);
-    const args = ["mcp", "--data-dir", box.box.dataDir, "--namespace", "team-a", ...(options.flags ?? [])];
-    const env = { PATH: process.env["PATH"], AGENT_SANDBOX_TOKEN: token };
-    const requestInit = { headers: { authorization: `Bearer ${token}` } };
-    const transport: Loose =
-      way === "stdio"
-        ? new StdioClientTransport({ command: program, args, env, stderr: "pipe" })
-        : new StreamableHTTPClientTransport(new URL(`/mcp${options.query ?? ""}`, box.url), { requestInit });
+    const transport = isModern
+      ? newTransport(launch, () => ({ ...load(root), ...load(`${root}/stdio`) }))
+      : newTransport(launch, () => ({ ...load(`${root}/streamableHttp.js`), ...load(`${root}/stdio.js`) }));
+    const { Client } = load(isModern ? root : `${root}/index.js`);
     const negotiation = isModern ? { versionNegotiation: { mode: "auto" } } : {};
-    const { Client } = load(name);
     const client = new Client({ name: "test", version: "1.0.0" }, { ...negotiation, ...clientOptions });
     const host = new McpHost(client, transport, isModern);
     await client.connect(transport);
@@ -108,4 +123,13 @@ export class McpHost implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.client.close();
   }
+}
+
+function newTransport(launch: Launch, load: () => Loose): Loose {
+  const { StdioClientTransport, StreamableHTTPClientTransport } = load();
+  if ("url" in launch) {
+    return new StreamableHTTPClientTransport(new URL(launch.url), { requestInit: { headers: launch.headers } });
+  }
+  const { command, args, env } = launch;
+  return new StdioClientTransport({ command, args, env: { PATH: process.env["PATH"], ...env }, stderr: "pipe" });
 }
