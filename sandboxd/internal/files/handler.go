@@ -38,11 +38,12 @@ var byPath = map[string]map[string]route{
 
 // byAction are the routes with file names in a JSON body.
 var byAction = map[string]route{
-	"/v1/fs/mkdir": (*Handler).mkdir,
-	"/v1/fs/move":  (*Handler).move,
-	"/v1/fs/copy":  (*Handler).copy,
-	"/v1/fs/chmod": (*Handler).chmod,
-	"/v1/uploads":  (*Handler).upload,
+	"/v1/fs/mkdir":      (*Handler).mkdir,
+	"/v1/fs/move":       (*Handler).move,
+	"/v1/fs/copy":       (*Handler).copy,
+	"/v1/fs/chmod":      (*Handler).chmod,
+	"/v1/fs/attributes": (*Handler).setAttributes,
+	"/v1/uploads":       (*Handler).upload,
 }
 
 // Serve handles a request of the files API. It returns false for other requests.

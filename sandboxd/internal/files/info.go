@@ -40,6 +40,8 @@ type fileInfo struct {
 	ModifiedAt string `json:"modified_at"`
 	ETag       string `json:"etag,omitempty"`
 	Target     string `json:"target,omitempty"`
+	// Attributes are extended attributes, if the client wants them.
+	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
 func newFileInfo(rel, name string, stat *unix.Stat_t) fileInfo {

@@ -53,6 +53,10 @@ func (h *Handler) stat(w http.ResponseWriter, r *http.Request, path string) erro
 			return err
 		}
 	}
+	attributes, err := wantedAttributes(r)
+	if err != nil {
+		return err
+	}
 	entry, err := h.locate("stat", path, confine.Lookup{KeepLink: !follow})
 	if err != nil {
 		return notBelowFile(err)
@@ -62,6 +66,7 @@ func (h *Handler) stat(w http.ResponseWriter, r *http.Request, path string) erro
 	if err != nil {
 		return api.During("stat", path, err)
 	}
+	addAttributes(&info, entry, attributes)
 	api.WriteJSON(w, http.StatusOK, info)
 	return nil
 }

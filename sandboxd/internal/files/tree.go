@@ -15,7 +15,8 @@ const maxTreeLimit = 10_000_000
 
 var errEnough = errors.New("enough")
 
-// tree streams everything below a directory, one line per entry. depth, limit and match restrict it. An error after the
+// tree streams everything below a directory, one line per entry. depth, limit and match restrict it; attributes adds
+// extended attributes with that prefix. An error after the
 // first line is reported in a last line.
 func (h *Handler) tree(w http.ResponseWriter, r *http.Request, where string) error {
 	depth, err := api.Count(r, "depth", 0, maxDepth)
@@ -23,6 +24,10 @@ func (h *Handler) tree(w http.ResponseWriter, r *http.Request, where string) err
 		return err
 	}
 	limit, err := api.Count(r, "limit", maxTreeLimit, maxTreeLimit)
+	if err != nil {
+		return err
+	}
+	attributes, err := wantedAttributes(r)
 	if err != nil {
 		return err
 	}
@@ -53,6 +58,7 @@ func (h *Handler) tree(w http.ResponseWriter, r *http.Request, where string) err
 		if isKind(stat, unix.S_IFLNK) {
 			info.Target, _ = entry.Readlink()
 		}
+		addAttributes(&info, entry, attributes)
 		return lines.Write(info)
 	}}.below(entry)
 	if err != nil && !errors.Is(err, errEnough) {
