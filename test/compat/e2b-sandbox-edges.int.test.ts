@@ -167,6 +167,28 @@ describe.skipIf(reason !== undefined)("E2B's JavaScript clients, at the edges of
     expect(answer.status).toBe(400);
   });
 
+  test("metadata of a file is stored with it, until it is written again (COMPAT-56)", async () => {
+    const written = await sandbox.files.write("described", "x", { metadata: { Author: "me", "b-c": "two words" } });
+    const metadata = { author: "me", "b-c": "two words" };
+    expect(written.metadata).toEqual(metadata);
+    expect((await sandbox.files.getInfo("described")).metadata).toEqual(metadata);
+    expect(
+      (await run("python3 -c \"import os; print(os.getxattr('described', 'user.e2b.author').decode())\"")).stdout,
+    ).toBe("me\n");
+    const [listed] = (await sandbox.files.list(".")).filter(({ name }: Loose) => name === "described");
+    expect(listed.metadata).toEqual(metadata);
+    await sandbox.files.write("described", "y");
+    expect((await sandbox.files.getInfo("described")).metadata ?? {}).toEqual({});
+    const several = [
+      { path: "m1", data: "1" },
+      { path: "m2", data: "2" },
+    ];
+    await sandbox.files.write(several, { metadata: { of: "both" } });
+    expect((await sandbox.files.getInfo("m2")).metadata).toEqual({ of: "both" });
+    const refused = sandbox.files.write("described", "x", { metadata: { long: "v".repeat(5000) } });
+    await expect(refused).rejects.toMatchObject({ name: "InvalidArgumentError" });
+  });
+
   test("a full disk is an error of its own (COMPAT-54)", async () => {
     await run("chmod 777 /small", { user: "root" });
     const refused = sandbox.files.write("/small/big", "x".repeat(8_000_000));

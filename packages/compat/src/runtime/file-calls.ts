@@ -17,6 +17,8 @@ export interface FileInfo {
   /** Of files: changes when the content may have changed. */
   readonly etag?: string;
   readonly target?: string;
+  /** Extended attributes, without their prefix. */
+  readonly attributes?: Readonly<Record<string, string>>;
 }
 
 /** The last line of a listing that failed after it had begun. */
@@ -37,29 +39,32 @@ export class Files {
   readonly #target: Target;
   readonly #signal: AbortSignal;
   readonly #owner: string | undefined;
+  readonly #attributes: string;
 
+  /** `attributes` is the prefix of the extended attributes that descriptions of files have. Default: none. */
   constructor(
     runtime: Runtime,
     target: Target,
-    options: { readonly signal: AbortSignal; readonly owner?: string | undefined },
+    options: { readonly signal: AbortSignal; readonly owner?: string | undefined; readonly attributes?: string },
   ) {
     this.#runtime = runtime;
     this.#target = target;
     this.#signal = options.signal;
     this.#owner = options.owner;
+    this.#attributes = options.attributes === undefined ? "" : `&attributes=${encodeURIComponent(options.attributes)}`;
   }
 
   stat(path: string, { follow }: { readonly follow: boolean }): Promise<FileInfo> {
     return callRest(this.#runtime, this.#target, {
       method: "GET",
-      path: `/v1/stat${pathInUrl(path)}?follow=${follow}`,
+      path: `/v1/stat${pathInUrl(path)}?follow=${follow}${this.#attributes}`,
       signal: this.#signal,
     });
   }
 
   /** Everything below a directory, down to a number of levels; 0 is no limit. */
   async *tree(path: string, depth: number): AsyncGenerator<FileInfo> {
-    const answer = await this.#get(`/v1/tree${pathInUrl(path)}?depth=${depth}`);
+    const answer = await this.#get(`/v1/tree${pathInUrl(path)}?depth=${depth}${this.#attributes}`);
     for await (const line of readJsonLines<FileInfo | ListingError>(answer, maxLineBytes)) {
       if ("error" in line) throw new RuntimeError(line.error.code, 500, line.error.message);
       yield line;
@@ -78,6 +83,11 @@ export class Files {
 
   changeMode(path: string, mode: string): Promise<void> {
     return this.#tell("/v1/fs/chmod", { path, mode });
+  }
+
+  /** Replaces the extended attributes with a prefix. */
+  setAttributes(path: string, prefix: string, attributes: Readonly<Record<string, string>>): Promise<void> {
+    return this.#tell("/v1/fs/attributes", { path, prefix, attributes });
   }
 
   move(from: string, to: string): Promise<void> {

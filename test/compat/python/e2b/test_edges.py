@@ -57,6 +57,12 @@ def test_list_of_paused_sandboxes():
     made.kill()
 
 
+def test_metadata_of_files(sandbox):
+    """Metadata of a file is stored with it (COMPAT-56)"""
+    sandbox.files.write("described", "x", metadata={"Author": "me"})
+    assert sandbox.files.get_info("described").metadata == {"author": "me"}
+
+
 def test_signal(sandbox):
     """A command that a signal ends (COMPAT-38)"""
     with pytest.raises(CommandExitException) as raised:

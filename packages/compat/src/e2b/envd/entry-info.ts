@@ -24,6 +24,7 @@ export function entryInfo(info: FileInfo, names: OwnerNames, path: string = info
     owner: names.user(info.uid),
     group: names.group(info.gid),
     modifiedTime: info.modified_at,
+    metadata: info.attributes ?? {},
     ...(info.target !== undefined && { symlinkTarget: info.target }),
   };
 }

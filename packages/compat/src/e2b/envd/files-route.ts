@@ -4,13 +4,14 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { RpcError } from "../../connect/rpc-error.ts";
-import { badRequest, HttpError, notOffered, unauthorized } from "../../http/http-error.ts";
+import { badRequest, HttpError, unauthorized } from "../../http/http-error.ts";
 import { readBody } from "../../http/read-body.ts";
 import { sendJson } from "../../http/reply.ts";
 import { pathInUrl, RuntimeError, sendRest } from "../../runtime/rest.ts";
 import { type ActingUser, absolutePath, actingUser } from "./acting-user.ts";
 import { contentTypeOf } from "./content-type.ts";
 import type { EnvdCall } from "./context.ts";
+import { readMetadata, storeMetadata } from "./file-metadata.ts";
 
 /** `GET` and `POST /files`. */
 export async function serveFiles(call: EnvdCall): Promise<void> {
@@ -74,21 +75,31 @@ function picked(from: IncomingMessage, names: readonly string[]): OutgoingHttpHe
 
 async function upload(call: EnvdCall, user: ActingUser): Promise<void> {
   const { request, url } = call;
-  const type = (request.headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase();
   const named = url.searchParams.get("path") || undefined;
-  const hasMetadata = Object.keys(request.headers).some((name) => name.startsWith("x-metadata-"));
-  if (hasMetadata) throw notOffered("Metadata of files");
-  if (type === "multipart/form-data") return uploadParts(call, user, named);
-  if (type !== "application/octet-stream")
-    throw badRequest("Content-Type must be multipart/form-data or application/octet-stream");
-  if (named === undefined) throw badRequest("path is required");
-  const path = absolutePath(named, user);
-  await send(call, user, { method: "PUT", path: `/v1/files${pathInUrl(path)}` }, "application/octet-stream");
-  sendJson(call.response, 200, [written(path)]);
+  const metadata = readMetadata(request.headersDistinct);
+  const paths = await (mediaTypeOf(request) === "multipart/form-data" ? uploadParts : uploadWhole)(call, user, named);
+  await storeMetadata(call, paths, metadata);
+  const shown = Object.keys(metadata).length > 0 ? { metadata } : {};
+  const written = paths.map((path) => ({ path, name: posix.basename(path), type: "file", ...shown }));
+  sendJson(call.response, 200, written);
 }
 
+const mediaTypeOf = ({ headers }: IncomingMessage): string | undefined =>
+  headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
+
+type Upload = (call: EnvdCall, user: ActingUser, named: string | undefined) => Promise<readonly string[]>;
+
+const uploadWhole: Upload = async (call, user, named) => {
+  const type = "application/octet-stream";
+  if (mediaTypeOf(call.request) !== type) throw badRequest(`Content-Type must be multipart/form-data or ${type}`);
+  if (named === undefined) throw badRequest("path is required");
+  const path = absolutePath(named, user);
+  await send(call, user, { method: "PUT", path: `/v1/files${pathInUrl(path)}` }, type);
+  return [path];
+};
+
 /** The daemon reads the parts: one file for the path, or files whose names are paths. */
-async function uploadParts(call: EnvdCall, user: ActingUser, named: string | undefined): Promise<void> {
+const uploadParts: Upload = async (call, user, named) => {
   const type = call.request.headers["content-type"] ?? "";
   const query = new URLSearchParams({
     base: user.home,
@@ -99,10 +110,8 @@ async function uploadParts(call: EnvdCall, user: ActingUser, named: string | und
     readonly files: readonly string[];
   };
   if (files.length === 0) throw badRequest("The request has no part named file");
-  sendJson(call.response, 200, files.map(written));
-}
-
-const written = (path: string): object => ({ path, name: posix.basename(path), type: "file" });
+  return files;
+};
 
 function send(
   { context, target, request, signal }: EnvdCall,

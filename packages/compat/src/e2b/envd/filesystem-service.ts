@@ -7,6 +7,7 @@ import { RuntimeError } from "../../runtime/rest.ts";
 import { type ActingUser, absolutePath, actingUser, basicUser } from "./acting-user.ts";
 import type { EnvdCall } from "./context.ts";
 import { entryInfo } from "./entry-info.ts";
+import { metadataPrefix } from "./file-metadata.ts";
 import type { StreamMethod, UnaryMethod } from "./rpc.ts";
 import { type WatchOptions, watchEvents } from "./watch-events.ts";
 
@@ -20,7 +21,7 @@ async function open(call: EnvdCall, message: JsonObject): Promise<FileCall> {
   const { context, target, signal, request } = call;
   const user = await actingUser(call, basicUser(request.headers.authorization));
   const owner = user.isNamed ? user.name : undefined;
-  const files = new Files(context.runtime, target, { signal, owner });
+  const files = new Files(context.runtime, target, { signal, owner, attributes: metadataPrefix });
   return { files, user, pathOf: (name) => absolutePath(textField(message, name) ?? "", user) };
 }
 

@@ -2,6 +2,7 @@ import { RpcError } from "../../connect/rpc-error.ts";
 import { type FileEvent, Files } from "../../runtime/file-calls.ts";
 import type { EnvdCall } from "./context.ts";
 import { entryInfo } from "./entry-info.ts";
+import { metadataPrefix } from "./file-metadata.ts";
 
 export interface WatchOptions {
   /** The real path of the watched directory. */
@@ -32,7 +33,10 @@ export async function* watchEvents(
   call: Pick<EnvdCall, "context" | "target" | "signal">,
   options: WatchOptions,
 ): AsyncGenerator<WatchMessage> {
-  const files = new Files(call.context.runtime, call.target, { signal: call.signal });
+  const files = new Files(call.context.runtime, call.target, {
+    signal: call.signal,
+    attributes: metadataPrefix,
+  });
   for await (const event of files.watch(options.top, options)) {
     if (event.type === "ready") yield { start: {} };
     else if (event.type === "overflow") throw new RpcError("internal", "changes were lost: watch the directory again");
