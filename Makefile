@@ -146,7 +146,7 @@ test-release: setup-test ## Install a release in a new Debian 12 and run the fir
 	@$(NODE) scripts/test.ts release
 
 # Long variants, not part of `make test`.
-.PHONY: test-cluster-long test-unit-long test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-sandboxd-long test-security-long test-state-long test-sdk-long test-examples-long
+.PHONY: test-cluster-long test-unit-long test-apiserver-fuzz test-apiserver-crash test-controllers-storm test-e2e-kill test-fresh test-sandboxd-long test-security-long test-state-long test-sdk-long test-examples-long test-compat-long
 test-unit-long: setup-test ## The longest simulation and property tests, with 1,000 runs each
 	@PROPERTY_RUNS=1000 vitest run --project unit fence.simulation line-splitter created-fields quiet-update decide.properties verbs/watch watch-order
 test-apiserver-fuzz: setup-test ## Ten minutes of random requests to the embedded API server
@@ -175,6 +175,8 @@ test-examples-long: setup-test ## Build the images again; fails if the same pack
 	@$(MAKE) images FRESH=1
 test-sdk-long: setup-test ## 2,000 commands with each SDK while the box is killed 20 times (needs root)
 	@SDK_COMMANDS=2000 SDK_KILLS=20 vitest run --project sdk faults
+test-compat-long: setup-test ## Edge cases of other platforms' clients in full length, and 200 sandboxes created while the box is killed (needs root)
+	@COMPAT_LONG=1 COMPAT_CREATES=200 vitest run --project compat
 
 .PHONY: bench bench-cluster bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli bench-compat bench-dashboard
 bench: bench-kube bench-api bench-controllers bench-data-plane bench-node bench-state bench-sdk bench-cli bench-compat bench-dashboard ## Run all benchmarks and rewrite bench/RESULTS.md

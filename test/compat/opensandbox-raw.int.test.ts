@@ -19,17 +19,19 @@ interface Answer {
 describe.skipIf(reason !== undefined)("OpenSandbox's protocols", () => {
   let box: CompatBox;
   let key: string;
+  let own: string;
   let daemon: Endpoint;
 
   beforeAll(async () => {
     box = await CompatBox.start();
     key = box.key();
-    daemon = await endpointOf(await create());
+    own = await create();
+    daemon = await endpointOf(own);
   }, 180_000);
   afterAll(async () => await box?.[Symbol.asyncDispose](), 120_000);
 
-  async function lifecycle(method: string, path: string, body?: object): Promise<Answer> {
-    const headers = { "open-sandbox-api-key": key, "content-type": "application/json" };
+  async function lifecycle(method: string, path: string, body?: object, by = key): Promise<Answer> {
+    const headers = { "open-sandbox-api-key": by, "content-type": "application/json" };
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
     const answer = await fetch(`${box.url}/v1/sandboxes${path}`, init);
     return { status: answer.status, text: await answer.text() };
@@ -60,6 +62,22 @@ describe.skipIf(reason !== undefined)("OpenSandbox's protocols", () => {
     expect(egress.status).toBe(200);
     expect((await fetch(`http://${place.endpoint}/ping`, { headers: place.headers })).status).toBe(200);
     expect((await lifecycle("DELETE", `/${id}`)).status).toBe(204);
+  });
+
+  test.for([
+    ["GET", ""],
+    ["DELETE", ""],
+    ["POST", "/pause"],
+    ["POST", "/resume"],
+    ["POST", "/renew-expiration", { expiresAt: "2100-01-01T00:00:00Z" }],
+    ["PATCH", "/metadata", { a: "planted" }],
+    ["GET", "/endpoints/44772"],
+    ["GET", "/networkpolicy"],
+  ] as const)("the sandbox of another namespace is not found by %s %s", async ([method, path, body]) => {
+    const foreign = box.key("team-b");
+    expect((await lifecycle(method, `/${own}${path}`, body, foreign)).status).toBe(404);
+    expect((await lifecycle(method, `/${own}${path}`, body, `${box.token("team-b")}@team-a`)).status).toBe(403);
+    expect((await lifecycle("GET", "", undefined, foreign)).text).toContain('"totalItems":0');
   });
 
   test.for([
