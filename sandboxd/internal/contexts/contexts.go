@@ -25,6 +25,9 @@ const maxContexts = 16
 //go:embed display.py
 var pythonDisplay string
 
+//go:embed charts.py
+var pythonCharts string
+
 //go:embed driver.py
 var pythonDriver string
 
@@ -39,7 +42,7 @@ type language struct {
 }
 
 var languages = map[string]language{
-	"python":     {programs: []string{"python3", "python"}, options: []string{"-u", "-c"}, driver: pythonDisplay + pythonDriver},
+	"python":     {programs: []string{"python3", "python"}, options: []string{"-u", "-c"}, driver: pythonDisplay + pythonCharts + pythonDriver},
 	"javascript": {programs: []string{"node", "nodejs"}, options: []string{"--no-warnings", "--expose-internals", "-e"}, driver: nodeDriver},
 }
 

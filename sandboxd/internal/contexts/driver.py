@@ -152,6 +152,8 @@ def bundle(value):
     if type(value).__module__.partition(".")[0] == "matplotlib" and hasattr(value, "savefig"):
         try:
             data["image/png"] = draw(value)
+            if os.environ.get("SANDBOXD_CHARTS") == "1":
+                data["application/vnd.agent-sandbox.chart+json"] = chart(value)
         except Exception:
             pass
     everything = getattr(type(value), "_repr_mimebundle_", None)
