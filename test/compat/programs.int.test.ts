@@ -35,6 +35,14 @@ const all: readonly Program[] = [
   { path: "e2b/quickstart.py", prints: ["hello world", "42", '{"rows": 3}', "['data.json']"] },
   { path: "e2b/quickstart.mjs", prints: ["2", "7", "step 1", "step 2", "step 3", "4"] },
   {
+    path: "e2b/charts.mjs",
+    prints: [
+      "superchart line, pie",
+      's linear [{"label":"squares","points":[[1,1],[2,4],[3,9]]}]',
+      "small 90, large 270",
+    ],
+  },
+  {
     path: "e2b/function-calling-agent.py",
     answers: [
       call("execute_python", { code: "word = 'strawberry'\nprint(word)" }),
@@ -133,7 +141,11 @@ const all: readonly Program[] = [
 
 const chart: Program = {
   path: "e2b/chart.py",
-  prints: ["the text of the cell", "a PNG image beside the main result"],
+  prints: [
+    "the text of the cell",
+    "a PNG image beside the main result",
+    "bar bar chart pieces [('a', 3), ('b', 1), ('c', 2)]",
+  ],
 };
 
 /** Programs and agents of users run as they are: only the address and the key differ. */

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 
 plt.bar(["a", "b", "c"], [3, 1, 2])
 plt.title("bar chart")
+plt.ylabel("Count (pieces)")
 plt.show()
 "the text of the cell"
 """
@@ -19,3 +20,5 @@ with Sandbox.create() as sandbox:
             image = base64.b64decode(result.png)
             kind = "a PNG image" if image.startswith(b"\x89PNG") else "something else"
             print(kind, "that is the main result" if result.is_main_result else "beside the main result")
+            chart = result.chart
+            print(chart.type.value, chart.title, chart.y_unit, [(bar.label, bar.value) for bar in chart.elements])

@@ -56,7 +56,8 @@ async function specOf(call: EnvdCall, name: string, { language, cwd }: Wanted): 
     name,
     language,
     cwd: cwd ?? user.home,
-    env: await sandboxEnvironment(call),
+    // The data of figures is in their results too.
+    env: { SANDBOXD_CHARTS: "1", ...(await sandboxEnvironment(call)) },
     ...(user.name !== undefined && { user: user.name }),
   };
 }

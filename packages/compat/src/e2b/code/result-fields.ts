@@ -12,6 +12,7 @@ const fieldByType: Readonly<Record<string, string>> = {
   "application/javascript": "javascript",
   "e2b/data": "data",
   "e2b/chart": "chart",
+  "application/vnd.agent-sandbox.chart+json": "chart",
 };
 
 export function resultFields(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
