@@ -60,7 +60,9 @@ describe.skipIf(reason !== undefined)("OpenSandbox's protocols", () => {
     const id = await create();
     const [place, egress] = await Promise.all([endpointOf(id), lifecycle("GET", `/${id}/endpoints/18080`)]);
     expect(egress.status).toBe(200);
-    expect((await fetch(`http://${place.endpoint}/ping`, { headers: place.headers })).status).toBe(200);
+    const ping = async (): Promise<number> =>
+      (await fetch(`http://${place.endpoint}/ping`, { headers: place.headers })).status;
+    await expect.poll(ping, { timeout: 60_000 }).toBe(200);
     expect((await lifecycle("DELETE", `/${id}`)).status).toBe(204);
   });
 
@@ -91,7 +93,7 @@ describe.skipIf(reason !== undefined)("OpenSandbox's protocols", () => {
     ],
     ["a file without metadata", "multipart/form-data; boundary=B", part("file", "x"), 400],
     ["metadata without a file", "multipart/form-data; boundary=B", part("metadata", '{"path":"/tmp/never"}'), 400],
-    ["metadata that is no JSON", "multipart/form-data; boundary=B", part("metadata", "{") + part("file", "x"), 400],
+    ["metadata that is not JSON", "multipart/form-data; boundary=B", part("metadata", "{") + part("file", "x"), 400],
     ["too much metadata", "multipart/form-data; boundary=B", part("metadata", "x".repeat(20_000)), 400],
     ["metadata without a path", "multipart/form-data; boundary=B", part("metadata", "{}") + part("file", "x"), 400],
     ["a directory", "multipart/form-data; boundary=B", part("metadata", '{"path":"/tmp"}') + part("file", "x"), 400],

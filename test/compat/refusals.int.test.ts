@@ -149,7 +149,7 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
       ["an egress proxy", { network: { egressProxy: { address: "x" } } }, /network\.egressProxy/],
       ["an unknown network option", { network: { future: true } }, /network\.future/],
       ["no internet without a template for it", { allow_internet_access: false }, /base-offline/],
-      ["metadata that is no map of texts", { metadata: { a: 1 } }, /metadata/],
+      ["metadata that is not a map of texts", { metadata: { a: 1 } }, /metadata/],
       ["too much metadata", { metadata: { a: "x".repeat(300_000) } }, /metadata/],
       ["a variable with an invalid name", { envVars: { "a=b": "c" } }, /envVars/],
     ] as const)("%s are refused by name, and nothing is created", async ([, body, message]) => {
@@ -230,7 +230,7 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
     expect(seen.length).toBeGreaterThanOrEqual(5);
   });
 
-  test("requests that are no requests of a client get an error, and the listener goes on", async () => {
+  test("requests that no client sends get an error, and the listener goes on", async () => {
     for (const path of ["//x/y", "/e2b", "/e2b/../e2b/health", "/files", "/%", "/process.Process/Start"]) {
       const answer = await fetch(box.url + path, { method: "POST", body: "x" });
       expect(answer.status).toBeGreaterThanOrEqual(204);

@@ -40,7 +40,7 @@ export interface CompatOptions {
   readonly mounts?: readonly Mount[];
   /** Sandboxes have the host names `<port>-<sandbox>.<namespace>.<domain>`. Default `localhost`. */
   readonly domains?: readonly string[];
-  /** For keys of users that are no service accounts and that name no namespace. Default `default`. */
+  /** For keys of users that are not service accounts and name no namespace. Default `default`. */
   readonly defaultNamespace?: string;
   /** The longest time that clients may give a sandbox. Default 24 h. */
   readonly maxTimeoutSeconds?: number;

@@ -13,7 +13,7 @@ export interface Account {
 export interface AccountsOptions {
   readonly callers: Callers;
   readonly clientFor: ClientFor;
-  /** For users that are no service accounts. */
+  /** For users that are not service accounts. */
   readonly defaultNamespace: string;
 }
 

@@ -42,7 +42,7 @@ async function apply(call: ExecdCall, path: string, { mode, owner }: Permission)
   if (mode !== undefined) await filesOf(call).changeMode(path, mode);
 }
 
-/** `DELETE /files?path=…`. A file that does not exist is no error. */
+/** `DELETE /files?path=…`. A file that does not exist is not an error. */
 export const deleteFiles = (call: ExecdCall): Promise<void> => remove(call, { recursive: false });
 
 /** `DELETE /directories?path=…`, with everything in them. */
