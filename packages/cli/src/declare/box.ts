@@ -34,7 +34,7 @@ function declareUp(program: Command): void {
     )
     .option(
       "--compat-listen <address>",
-      `address for clients of other platforms, such as E2B (default: ${defaultCompatListen}, or a free port if --router-listen is given)`,
+      `address for MCP and for clients of other platforms, such as E2B (default: ${defaultCompatListen}, or a free port if --router-listen is given)`,
     )
     .option(
       "--audit-log <file>",
