@@ -18,7 +18,7 @@ from opensandbox.models.filesystem import (
     SetPermissionEntry,
     WriteEntry,
 )
-from opensandbox.models.sandboxes import NetworkPolicy, NetworkRule, SandboxFilter
+from opensandbox.models.sandboxes import PVC, NetworkPolicy, NetworkRule, SandboxFilter, Volume
 
 
 def until(condition):
@@ -310,6 +310,24 @@ def test_templates(client, do):
     assert do(made.get_egress_policy()).egress == []
     do(made.kill())
     do(made.close())
+
+
+def test_volumes(client, do):
+    """A volume is created when it is first used, and stays"""
+
+    def with_volume(command, **options):
+        volume = Volume(name="data", mountPath="/data", pvc=PVC(claimName=f"data-{client.Sandbox.__name__.lower()}", **options))
+        made = do(client.Sandbox.create("host", volumes=[volume]))
+        printed = texts(do(made.commands.run(command)).logs.stdout)
+        do(made.kill())
+        do(made.close())
+        return printed
+
+    with pytest.raises(SandboxApiException, match="there is no claim") as raised:
+        with_volume("true", createIfNotExists=False)
+    assert raised.value.status_code == 400
+    assert with_volume("echo kept > /data/file; cat /data/file", storage="64Mi") == ["kept"]
+    assert with_volume("cat /data/file", createIfNotExists=False) == ["kept"]
 
 
 def test_what_is_refused(client, sandbox, do):

@@ -3,6 +3,7 @@ import { type Metadata, metadataProblem } from "../../cluster/metadata.ts";
 import { flagField, integerField, listField, objectField, textField, textMapField } from "../../http/fields.ts";
 import type { JsonObject } from "../../http/read-body.ts";
 import { invalidParameter, notSupported } from "../failure.ts";
+import { isQuantity } from "./quantity.ts";
 import { readVolumes, type Volumes } from "./volumes.ts";
 
 /** What a sandbox is made from. */
@@ -80,8 +81,6 @@ function readTimeout(body: JsonObject): number | undefined {
   return seconds;
 }
 
-/** Of Kubernetes, but not negative. */
-const quantity = /^\d{1,15}(?:\.\d{1,9})?(?:[numkMGTPE]|[KMGTPE]i)?$/;
 const resources: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"]);
 
 function readAmounts(body: JsonObject, field: string): Readonly<Record<string, string>> {
@@ -89,7 +88,7 @@ function readAmounts(body: JsonObject, field: string): Readonly<Record<string, s
   const unknown = Object.keys(amounts).find((name) => !resources.has(name));
   if (unknown !== undefined) throw notSupported(`${field}.${unknown.slice(0, 64)}`);
   for (const [name, amount] of Object.entries(amounts)) {
-    if (!quantity.test(amount)) throw invalidParameter(`${field}.${name} must be a quantity such as 500m or 2Gi`);
+    if (!isQuantity(amount)) throw invalidParameter(`${field}.${name} must be a quantity such as 500m or 2Gi`);
   }
   return amounts;
 }

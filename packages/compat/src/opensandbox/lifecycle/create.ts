@@ -18,6 +18,7 @@ import { type LifecycleCall, maxLifecycleBytes } from "./context.ts";
 import { type CreateOptions, readCreateOptions } from "./create-options.ts";
 import { imageSandbox } from "./image-sandbox.ts";
 import { sandboxJson } from "./sandbox-json.ts";
+import { ensureVolumeClaims } from "./volume-claims.ts";
 
 /** `POST /v1/sandboxes`. Answers at once; the client asks until the sandbox can be used. */
 export async function create(call: LifecycleCall): Promise<void> {
@@ -34,6 +35,7 @@ export async function create(call: LifecycleCall): Promise<void> {
   const { source } = options;
   let machine: Machine;
   if (source.kind === "image") {
+    await ensureVolumeClaims(call.account, options.volumes.claims);
     const wanted = imageSandbox(options, { name, namespace, image: source.image, labels, annotations, deadline });
     machine = { namespace, name, claim: undefined, sandbox: await client.create(sandboxes, wanted) };
   } else {
