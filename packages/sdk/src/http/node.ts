@@ -4,13 +4,20 @@ import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { ConnectionLost, type HttpRequest, type HttpResponse, type HttpTls, type SendHttp } from "./exchange.ts";
 
-/** Each running command has a connection. Further requests wait for one. */
-const maxSockets = 512;
+export interface NodeHttpOptions {
+  /** Each running command has a connection. Further requests to the same server wait for one. Default: 512. */
+  readonly maxSockets?: number;
+}
 
 /** Sends requests with Node's own HTTP client, which Deno and Bun have too. Connections are kept for later requests. */
 export class NodeHttp implements Disposable {
-  readonly #plain = new http.Agent({ keepAlive: true, maxSockets });
-  readonly #secure = new https.Agent({ keepAlive: true, maxSockets });
+  readonly #plain: http.Agent;
+  readonly #secure: https.Agent;
+
+  constructor({ maxSockets = 512 }: NodeHttpOptions = {}) {
+    this.#plain = new http.Agent({ keepAlive: true, maxSockets });
+    this.#secure = new https.Agent({ keepAlive: true, maxSockets });
+  }
 
   readonly send: SendHttp = (request) =>
     new Promise((resolve, reject) => {

@@ -37,6 +37,11 @@ export interface ObjectName {
   readonly name: string;
 }
 
+export interface ListQuery {
+  readonly namespace: string;
+  readonly labelSelector?: string;
+}
+
 export interface WatchEvent<T> {
   readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
   readonly object: T;
@@ -57,11 +62,16 @@ export class ApiServer {
     return this.#json({ doing, deadline, method: "GET", path: pathOf(resource, name), isRepeatable: true });
   }
 
-  async list<T extends KubeObject>(
+  async list<T extends KubeObject>(resource: Resource<T>, query: ListQuery, deadline: Deadline): Promise<T[]> {
+    return (await this.snapshot(resource, query, deadline)).items;
+  }
+
+  /** All objects, and the version from which on a watch shows their changes. */
+  async snapshot<T extends KubeObject>(
     resource: Resource<T>,
-    { namespace, labelSelector }: { readonly namespace: string; readonly labelSelector?: string },
+    { namespace, labelSelector }: ListQuery,
     deadline: Deadline,
-  ): Promise<T[]> {
+  ): Promise<{ readonly items: T[]; readonly resourceVersion: string }> {
     const items: T[] = [];
     for (let next = ""; ; ) {
       const query = new URLSearchParams({
@@ -71,7 +81,7 @@ export class ApiServer {
       });
       const path = `${pathOf(resource, { namespace })}?${query.toString()}`;
       const doing = `Cannot list ${resource.plural}`;
-      const page = await this.#json<{ items?: T[]; metadata?: { continue?: string } }>({
+      const page = await this.#json<{ items?: T[]; metadata?: { continue?: string; resourceVersion?: string } }>({
         doing,
         deadline,
         method: "GET",
@@ -80,7 +90,7 @@ export class ApiServer {
       });
       items.push(...(page.items ?? []));
       next = page.metadata?.continue ?? "";
-      if (next === "") return items;
+      if (next === "") return { items, resourceVersion: page.metadata?.resourceVersion ?? "0" };
     }
   }
 
@@ -117,15 +127,16 @@ export class ApiServer {
     }
   }
 
-  /** The states of one object from this version on, until the connection ends or the deadline has passed. */
+  /** The states of one object, or of all without a name, from this version on, until the connection ends or the deadline has passed. */
   async *watch<T extends KubeObject>(
     resource: Resource<T>,
-    { namespace, name }: ObjectName,
+    { namespace, name }: Partial<ObjectName> & Pick<ObjectName, "namespace">,
     { resourceVersion, deadline }: { readonly resourceVersion: string; readonly deadline: Deadline },
   ): AsyncGenerator<WatchEvent<T>> {
-    const query = new URLSearchParams({ watch: "true", resourceVersion, fieldSelector: `metadata.name=${name}` });
+    const selector = name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
+    const query = new URLSearchParams({ watch: "true", resourceVersion, ...selector });
     const path = `${pathOf(resource, { namespace })}?${query.toString()}`;
-    const doing = `Cannot watch ${resource.kind} "${name}"`;
+    const doing = name === undefined ? `Cannot watch ${resource.plural}` : `Cannot watch ${resource.kind} "${name}"`;
     const response = await this.#exchange({ doing, deadline, method: "GET", path, isRepeatable: true });
     yield* readJsonLines<WatchEvent<T>>(response.body);
   }
