@@ -20,8 +20,6 @@ export interface Settings {
   readonly source: { readonly template: string } | { readonly image: string } | undefined;
   /** Whether calls that name no sandbox use one that is created when it is first needed. */
   readonly autoSandbox: boolean;
-  /** Called after a tool has created or deleted a sandbox. */
-  readonly onListChanged?: () => void;
 }
 
 /** One call of a tool. */

@@ -3,6 +3,7 @@ import { StdioServerTransport, serveStdio as serve } from "@modelcontextprotocol
 import type { Caller, Settings } from "./caller.ts";
 import { createServer } from "./create-server.ts";
 import { RunningCalls } from "./running-calls.ts";
+import { followSandboxes } from "./sandboxes/follow-sandboxes.ts";
 
 export interface StdioOptions {
   readonly caller: Caller;
@@ -30,10 +31,11 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
   const notify = (): void => {
     for (const server of servers) if (server.isConnected()) server.sendResourceListChanged();
   };
-  const shared = { ...settings, onListChanged: notify };
+  const ending = new AbortController();
+  await followSandboxes({ caller, onChange: notify, signal: ending.signal });
   const handle = serve(
     () => {
-      const server = createServer({ caller, settings: shared, version, track: (call) => calls.add(call) });
+      const server = createServer({ caller, settings, version, track: (call) => calls.add(call) });
       servers.add(server);
       return server;
     },
@@ -43,6 +45,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
   signal.addEventListener("abort", close, { once: true });
   if (signal.aborted) close();
   await transport.closed;
+  ending.abort();
   await handle.close();
   await calls.ended(endMs);
 }

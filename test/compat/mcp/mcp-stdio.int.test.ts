@@ -106,6 +106,10 @@ describe.skipIf(reason !== undefined)("agent-sandbox mcp", () => {
       expect([code, stdout]).toEqual([1, ""]);
       expect(stderr).toContain("the credentials are not valid");
     });
+    test("serves a user who may do nothing, and says so", async () => {
+      await using host = await connect({ token: box.token("team-a", "guest") });
+      expect(await host.failure("list_sandboxes")).toContain("lacks the permission");
+    });
     test("is told about sandboxes that come and go", async () => {
       let changes = 0;
       const onChanged = (): void => void changes++;

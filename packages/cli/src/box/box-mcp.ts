@@ -16,7 +16,8 @@ export class BoxMcp extends HttpEndpoint {
   readonly #http: NodeHttp;
 
   constructor({ listening, router, log }: BoxMcpOptions) {
-    const http = new NodeHttp();
+    // A request of one user must not wait for those of others. Their number is limited already.
+    const http = new NodeHttp({ maxSockets: Number.POSITIVE_INFINITY });
     const server = { server: listening.url, ca: listening.authority };
     super({
       userOf: async (token, peer) => (await router.callers.userOf(token, peer))?.username,

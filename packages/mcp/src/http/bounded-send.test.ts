@@ -36,10 +36,16 @@ test.for([
   ["a whole answer of the runtime", `${router}/v1/usage?a=b`, 129],
   ["a call of a process", `${router}/process.v1.ProcessService/List`, 129],
   ["a page of a list", "https://api/apis/agents.x-k8s.io/v1beta1/namespaces/a/sandboxes?limit=500", 1025],
+  ["one event of a watch", "https://api/apis/agents.x-k8s.io/v1beta1/namespaces/a/sandboxes?watch=true", 129],
   ["one line of a tree", `${router}/v1/tree/tmp`, 2],
 ] as const)("%s ends at its limit", async ([, url, blocks]) => {
   expect(await readFrom(url, repeat(block, blocks - 1))).toBe((blocks - 1) * block.length);
   await expect(readFrom(url, repeat(block, blocks))).rejects.toThrow("bytes of one answer");
+});
+
+test("a watch lasts", async () => {
+  const url = "https://api/apis/agents.x-k8s.io/v1beta1/namespaces/a/sandboxes?watch=true";
+  expect(await readFrom(url, repeat(`${block}\n`, 1500))).toBe(1500 * 65_537);
 });
 
 test("many lines of a tree are read, one long line in the middle of a chunk is not", async () => {

@@ -8,9 +8,8 @@ import type { SendHttp } from "@agent-sandbox/sdk/internal";
 export function boundedSend(send: SendHttp): SendHttp {
   return async (request) => {
     const response = await send(request);
-    const path = new URL(request.url).pathname;
     const { body } = response;
-    return { ...response, body: limited(body, limitFor(request.method, path)) };
+    return { ...response, body: limited(body, limitFor(request.method, new URL(request.url))) };
   };
 }
 
@@ -29,12 +28,13 @@ interface Limit {
   kept(chunk: Uint8Array): number;
 }
 
-function limitFor(method: string, path: string): Limit | undefined {
+function limitFor(method: string, { pathname: path, searchParams }: URL): Limit | undefined {
   // The tools read these in pieces, as far as they need.
   if (method === "GET" && path.startsWith("/v1/files/")) return undefined;
   if (/^\/v1\/contexts\/[^/]+\/execute$/.test(path)) return undefined;
-  if (path.startsWith("/v1/tree/")) return new LineLimit();
+  if (path.startsWith("/v1/tree/")) return new LineLimit(longestLine);
   if (/^\/process\.v1\.ProcessService\/(?:Start|Attach)$/.test(path)) return new MessageLimit();
+  if (path.startsWith("/apis/") && searchParams.has("watch")) return new LineLimit(longestWhole);
   return new WholeLimit(path.startsWith("/apis/") ? longestList : longestWhole);
 }
 
@@ -62,8 +62,12 @@ class WholeLimit implements Limit {
 }
 
 class LineLimit implements Limit {
-  readonly longest = longestLine;
+  readonly longest: number;
   #length = 0;
+
+  constructor(longest: number) {
+    this.longest = longest;
+  }
 
   kept(chunk: Uint8Array): number {
     const [first, last] = [chunk.indexOf(0x0a), chunk.lastIndexOf(0x0a)];

@@ -287,6 +287,15 @@ describe("calls that are running", () => {
     await expect.poll(waiting).toBe(0);
     await ended;
   });
+  test("leave no watch behind, also when a subscription is refused", async () => {
+    answer = async () => ({ items: [] });
+    asked.length = 0;
+    const listen = { jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: { notifications: {} } };
+    expect(messageOf(await ask(listen)).error.code).toBe(-32_601);
+    const watches = asked.filter(({ url }) => url.includes("watch=true"));
+    expect(watches.length).toBeGreaterThan(0);
+    await expect.poll(() => watches.every(({ signal }) => signal.aborted)).toBe(true);
+  });
   test("of one user are limited, and leave others their share", async () => {
     const waiting = hang();
     const leaving = new AbortController();

@@ -2,15 +2,14 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { FairShare, type Logger, silentLogger } from "@agent-sandbox/kube";
 import type { SendHttp, Servers } from "@agent-sandbox/sdk/internal";
-import { createMcpHandler } from "@modelcontextprotocol/server";
+import { createMcpHandler, InMemoryServerEventBus } from "@modelcontextprotocol/server";
 import type { Caller, Settings } from "../caller.ts";
 import { callerOf } from "../connect.ts";
 import { createServer } from "../create-server.ts";
 import { RunningCalls } from "../running-calls.ts";
-import { ownerOf } from "../sandboxes/owner.ts";
+import { followSandboxes } from "../sandboxes/follow-sandboxes.ts";
 import { metadataPath, resourceMetadata, tokenOf, unauthorized } from "./authorization.ts";
 import { boundedSend } from "./bounded-send.ts";
-import { ChangeBuses } from "./change-buses.ts";
 import { isOwnHost } from "./check-host.ts";
 import { readSettings } from "./connection-settings.ts";
 import { costOf } from "./cost-of.ts";
@@ -35,6 +34,8 @@ export interface HttpOptions {
 /** A user gets at most half of what is free, so that there is always some left for others. */
 const maxRequests = 512;
 const maxHeldBytes = 536_870_912;
+/** Each has two watches at the API server. */
+const maxSubscriptions = 128;
 /** The longest command takes an hour. */
 const longestRequestMs = 65 * 60_000;
 const endMs = 5000;
@@ -51,9 +52,9 @@ export class HttpEndpoint implements AsyncDisposable {
   readonly #send: SendHttp;
   readonly #requests = new FairShare(maxRequests);
   readonly #memory = new FairShare(maxHeldBytes);
+  readonly #subscriptions = new FairShare(maxSubscriptions);
   readonly #running = new RunningRequests();
   readonly #calls = new RunningCalls();
-  readonly #buses = new ChangeBuses();
   readonly #ending = new AbortController();
 
   constructor(options: HttpOptions) {
@@ -102,6 +103,8 @@ export class HttpEndpoint implements AsyncDisposable {
     const messages = readMessages(body.bytes);
     if (messages.value === undefined) return sendJson(response, 400, notJson);
     body.reserve(messages.all.reduce<number>((sum, message) => sum + costOf(message), 0));
+    using subscription = messages.isListen ? this.#subscriptions.hold(user) : nothing;
+    if (subscription === undefined) throw tooMany();
     const place = { user, session: sessionOf(request) };
     for (const id of messages.cancelled) this.#running.cancel(place, id);
     const { servers } = this.#options;
@@ -129,24 +132,22 @@ export class HttpEndpoint implements AsyncDisposable {
     if (response.destroyed || this.#ending.signal.aborted) end();
     try {
       using _running = this.#running.add(place, messages.ids, ending);
-      const bus = this.#buses.of(`${caller.namespace} ${ownerOf(caller)}`);
-      const onListChanged = (): void => bus.publish({ kind: "resources_list_changed" });
+      const { signal } = ending;
+      const bus = new InMemoryServerEventBus();
+      const onChange = (): void => bus.publish({ kind: "resources_list_changed" });
+      if (messages.isListen) await followSandboxes({ caller, onChange, signal });
+      const { version } = this.#options;
       const handler = createMcpHandler(
-        () =>
-          createServer({
-            caller,
-            settings: { ...settings, onListChanged },
-            version: this.#options.version,
-            track: (call) => this.#calls.add(call),
-          }),
+        () => createServer({ caller, settings, version, track: (call) => this.#calls.add(call) }),
         { bus, maxRequestBodySize: maxBodyBytes, onerror: (err) => this.#log.debug({ err }, "MCP request refused") },
       );
-      const { signal } = ending;
       const made = await handler.fetch(webRequest(request, url, signal), { parsedBody: messages.value });
       const opens = messages.isInitialize && made.status === 200;
       await sendResponse(response, made, opens ? { "mcp-session-id": randomUUID() } : {});
     } finally {
       clearTimeout(timer);
+      // Also what a request has begun that was then refused.
+      end();
       response.off("close", end);
       this.#ending.signal.removeEventListener("abort", end);
       this.#requests.giveBack(place.user, more);
@@ -186,6 +187,8 @@ function namespaceOf(user: string): string | undefined {
 
 const notAllowed = (method: string): HttpRefusal =>
   new HttpRefusal(405, `This address serves ${method} only`, { headers: { allow: method } });
+
+const nothing: Disposable = { [Symbol.dispose]: () => undefined };
 
 const tooMany = (): HttpRefusal =>
   new HttpRefusal(429, "Too many requests of this user are being served", { headers: { "retry-after": "1" } });

@@ -13,6 +13,8 @@ export interface Messages {
   readonly cancelled: readonly RequestId[];
   /** Whether a client of the older protocol opens its connection. */
   readonly isInitialize: boolean;
+  /** Whether a client wants to be told about changes. */
+  readonly isListen: boolean;
 }
 
 /** The protocol version of March 2025 has several messages in one body. Its clients send a few. */
@@ -34,6 +36,7 @@ export function readMessages(body: Buffer): Messages {
     ids: messages.flatMap(({ method, id }) => (typeof method === "string" && isId(id) ? [id] : [])),
     cancelled,
     isInitialize: messages.some(({ method }) => method === "initialize"),
+    isListen: messages.some(({ method }) => method === "subscriptions/listen"),
   };
 }
 

@@ -37,7 +37,6 @@ const requestMs = 60_000;
  * cancelled, is deleted again.
  */
 export async function createSandbox(call: Call, namespace: string, wanted: CreateSandbox): Promise<FoundSandbox> {
-  const { onListChanged } = call.settings;
   const name = wanted.name ?? `sandbox-${randomUUID().slice(0, 8)}`;
   checkLabels(wanted.labels ?? {});
   const existing = wanted.name === undefined ? undefined : await findSandbox(call, { namespace, name });
@@ -47,14 +46,12 @@ export async function createSandbox(call: Call, namespace: string, wanted: Creat
     return { taken: await takenName(call, { namespace, name }, error) };
   });
   if ("taken" in created) return untilReady(call, created.taken, wanted.waitMs);
-  onListChanged?.();
   try {
     const found = await untilReady(call, created, wanted.waitMs);
     if (wanted.onTimeout === "pause") await pauseAtDeadline(call, found, wanted.timeoutSeconds);
     return found;
   } catch (error) {
     await remove(call, created).catch(() => undefined);
-    onListChanged?.();
     throw error;
   }
 }

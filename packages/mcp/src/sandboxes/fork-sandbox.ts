@@ -42,7 +42,6 @@ export async function forkSandbox(
     const wanted = { ...rest, metadata, spec: { ...spec, shutdownTime, shutdownPolicy: "Delete" } };
     const object = await caller.api.create(sandboxes, wanted, deadline);
     await untilReadyOrGone(call, { name, namespace, object });
-    call.settings.onListChanged?.();
     return { sandbox: name, namespace, expires_at: shutdownTime, memory_kept: snapshot.depth === "Memory" };
   } finally {
     using deadline = new Deadline({}, requestMs, doing);

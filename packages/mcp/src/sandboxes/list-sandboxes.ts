@@ -1,6 +1,6 @@
-import { claims, Deadline, sandboxes } from "@agent-sandbox/sdk/internal";
-import type { Call } from "../caller.ts";
-import { controllerOf, type FoundSandbox } from "./found-sandbox.ts";
+import { claims, Deadline, type KubeObject, sandboxes } from "@agent-sandbox/sdk/internal";
+import type { Call, Caller } from "../caller.ts";
+import { controllerOf, type FoundSandbox, holderOf } from "./found-sandbox.ts";
 import { isForeign } from "./owner.ts";
 
 const listMs = 20_000;
@@ -24,9 +24,11 @@ export async function listSandboxes(
     .filter((object) => controllerOf(object) === undefined)
     .map((object): FoundSandbox => ({ name: object.metadata.name ?? "", namespace, object }));
   return [...claimed, ...single]
-    .filter(({ claim, object }) => {
-      const holder = claim ?? object;
-      return holder !== undefined && !isForeign(holder, caller) && holder.metadata.deletionTimestamp === undefined;
-    })
+    .filter((found) => isVisible(holderOf(found), caller))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Whether the caller may know about a claim or Sandbox, and it is not being deleted. */
+export function isVisible(object: KubeObject, caller: Caller): boolean {
+  return !isForeign(object, caller) && object.metadata.deletionTimestamp === undefined;
 }

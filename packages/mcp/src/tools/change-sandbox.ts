@@ -19,7 +19,6 @@ export const deleteSandboxTool: Tool = defineTool({
     const found = await findSandbox(call, { namespace: namespace || call.caller.namespace, name });
     if (found === undefined) return { structured: { deleted: false }, text: `There is no sandbox ${name}` };
     await remove(call, found);
-    call.settings.onListChanged?.();
     return { structured: { deleted: true }, text: `Deleted sandbox ${name}` };
   },
 });

