@@ -75,12 +75,26 @@ describe.skipIf(reason !== undefined)("OpenSandbox's protocols", () => {
     ["PATCH", "/metadata", { a: "planted" }],
     ["GET", "/endpoints/44772"],
     ["GET", "/networkpolicy"],
+    ["POST", "/snapshots", {}],
   ] as const)("the sandbox of another namespace is not found by %s %s", async ([method, path, body]) => {
     const foreign = box.key("team-b");
     expect((await lifecycle(method, `/${own}${path}`, body, foreign)).status).toBe(404);
     expect((await lifecycle(method, `/${own}${path}`, body, `${box.token("team-b")}@team-a`)).status).toBe(403);
     expect((await lifecycle("GET", "", undefined, foreign)).text).toContain('"totalItems":0');
   });
+
+  test.for(["absent", "../x", `${"a".repeat(19)}1`, "__proto__"])(
+    "the snapshot %j is not found",
+    async (snapshotId) => {
+      const made = await lifecycle("POST", "", { snapshotId });
+      expect([made.status, made.text]).toEqual([404, expect.stringContaining("SNAPSHOT::NOT_FOUND")]);
+      const headers = { "open-sandbox-api-key": key };
+      for (const method of ["GET", "DELETE"]) {
+        const path = `${box.url}/v1/snapshots/${encodeURIComponent(snapshotId)}`;
+        expect((await fetch(path, { method, headers })).status).toBe(404);
+      }
+    },
+  );
 
   test.for([
     ["no form", "application/octet-stream", "x", 400],

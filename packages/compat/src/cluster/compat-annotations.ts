@@ -29,3 +29,9 @@ export const onTimeoutAnnotation: string = `${prefix}/on-timeout`;
 export const autoResumeAnnotation: string = `${prefix}/auto-resume`;
 /** On a claim, or on a Sandbox without one: for how many seconds it runs after its creation and after each resumption. */
 export const timeoutAnnotation: string = `${prefix}/timeout-seconds`;
+/** On a snapshot: the sandbox that it was taken of, as its client knows it. */
+export const sourceLabel: string = `${prefix}/sandbox`;
+/** On a snapshot: the name that the client gave it. */
+export const snapshotNameAnnotation: string = `${prefix}/name`;
+/** On a snapshot of a Sandbox without a claim: its spec, as JSON. */
+export const sandboxSpecAnnotation: string = `${prefix}/sandbox-spec`;

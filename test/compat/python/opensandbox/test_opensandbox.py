@@ -18,7 +18,7 @@ from opensandbox.models.filesystem import (
     SetPermissionEntry,
     WriteEntry,
 )
-from opensandbox.models.sandboxes import PVC, NetworkPolicy, NetworkRule, SandboxFilter, Volume
+from opensandbox.models.sandboxes import PVC, NetworkPolicy, NetworkRule, SandboxFilter, SnapshotFilter, Volume
 
 
 def until(condition):
@@ -312,6 +312,38 @@ def test_templates(client, do):
     do(made.close())
 
 
+@pytest.mark.parametrize("source", ["image", "template"])
+def test_snapshots(client, do, source):
+    """A snapshot has the memory and the files, also when its sandbox is gone"""
+    made = do(client.Sandbox.create("host") if source == "image" else client.Sandbox.create_from_template("plain", timeout=timedelta(minutes=5)))
+    started = do(made.commands.run("echo kept > /tmp/kept; sleep 3600", opts=RunCommandOpts(background=True)))
+    snapshot = do(made.create_snapshot("first"))
+    manager = do(client.Manager.create())
+    until(lambda: do(manager.get_snapshot(snapshot.id)).status.state == "Ready")
+    do(made.kill())
+    found = do(manager.list_snapshots(SnapshotFilter(sandbox_id=made.id, states=["Ready"], name="first"))).snapshot_infos
+    assert [(one.id, one.sandbox_id, one.name) for one in found] == [(snapshot.id, made.id, "first")]
+    copy = do(client.Sandbox.create(snapshot_id=snapshot.id, metadata={"of": "snapshot"}, timeout=timedelta(minutes=5)))
+    assert texts(do(copy.commands.run("cat /tmp/kept")).logs.stdout) == ["kept"]
+    assert do(copy.commands.get_command_status(started.id)).running
+    info = do(copy.get_info())
+    assert (info.status.state, info.metadata, info.snapshot_id) == ("Running", {"of": "snapshot"}, snapshot.id)
+    with pytest.raises(SandboxApiException, match="env of a sandbox from a snapshot"):
+        do(client.Sandbox.create(snapshot_id=snapshot.id, env={"A": "1"}))
+    do(copy.kill())
+    do(manager.delete_snapshot(snapshot.id))
+
+    def is_deleted():
+        try:
+            assert do(manager.get_snapshot(snapshot.id)).status.state == "Deleting"
+        except SandboxApiException as failure:
+            return failure.status_code == 404
+
+    until(is_deleted)
+    for one in (made, copy, manager):
+        do(one.close())
+
+
 def test_volumes(client, do):
     """A volume is created when it is first used, and stays"""
 
@@ -341,9 +373,6 @@ def test_what_is_refused(client, sandbox, do):
         with pytest.raises(SandboxApiException, match=reason) as raised:
             do(client.Sandbox.create("host", **options))
         assert raised.value.status_code == status
-    with pytest.raises(SandboxApiException) as raised:
-        do(sandbox.create_snapshot())
-    assert raised.value.status_code == 501
     with pytest.raises(SandboxApiException) as raised:
         do(sandbox.files_with_identity(1000, 1000).read_file("/etc/hostname"))
     assert raised.value.status_code == 501

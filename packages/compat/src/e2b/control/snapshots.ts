@@ -1,5 +1,5 @@
 import { findCondition, type Sandbox, type SandboxSnapshot, sandboxSnapshots } from "@agent-sandbox/api";
-import { faceLabel, templateAnnotation } from "../../cluster/compat-annotations.ts";
+import { faceLabel, sourceLabel, templateAnnotation } from "../../cluster/compat-annotations.ts";
 import type { Machine } from "../../cluster/machine.ts";
 import { newName } from "../../cluster/names.ts";
 import { requireBound } from "../../control/require-machine.ts";
@@ -62,8 +62,6 @@ export async function createSnapshot(
   }
   return name;
 }
-
-const sourceLabel = "compat.agents.x-k8s.io/sandbox";
 
 async function untilComplete(
   { client, namespace }: Pick<Account, "client" | "namespace">,

@@ -10,7 +10,8 @@ import { readVolumes, type Volumes } from "./volumes.ts";
 export type Source =
   | { readonly kind: "image"; readonly image: string }
   | { readonly kind: "template"; readonly name: string }
-  | { readonly kind: "pool"; readonly name: string };
+  | { readonly kind: "pool"; readonly name: string }
+  | { readonly kind: "snapshot"; readonly name: string };
 
 export interface CreateOptions {
   readonly source: Source;
@@ -35,9 +36,12 @@ export function readCreateOptions(body: JsonObject): CreateOptions {
   const metadata = textMapField(body, "metadata");
   const problem = metadataProblem(metadata) ?? environmentProblem(environment, "env");
   if (problem !== undefined) throw invalidParameter(problem);
+  const source = readSource(body);
+  const entrypoint = readEntrypoint(body);
+  if (source.kind === "snapshot") refuseChanges(body, entrypoint);
   return {
-    source: readSource(body),
-    entrypoint: readEntrypoint(body),
+    source,
+    entrypoint,
     timeoutSeconds: readTimeout(body),
     environment,
     metadata,
@@ -52,11 +56,12 @@ function readSource(body: JsonObject): Source {
   const pool = textField(objectField(body, "extensions") ?? {}, "poolRef");
   const template = textField(body, "templateId");
   const image = objectField(body, "image");
-  if (textField(body, "snapshotId") !== undefined) throw notSupported("snapshotId", "SNAPSHOT::NOT_IMPLEMENTED");
+  const snapshot = textField(body, "snapshotId");
   if (pool !== undefined) return { kind: "pool", name: pool };
-  if ((template === undefined) === (image === undefined)) {
-    throw invalidParameter("Exactly one of image and templateId is required");
+  if ([template, image, snapshot].filter((one) => one !== undefined).length !== 1) {
+    throw invalidParameter("Exactly one of image, templateId and snapshotId is required");
   }
+  if (snapshot !== undefined) return { kind: "snapshot", name: snapshot };
   if (template !== undefined) return { kind: "template", name: template };
   const uri = textField(image ?? {}, "uri") ?? "";
   if (!/^[\x21-\x7e]{1,1000}$/.test(uri)) throw invalidParameter("image.uri must be the name of an image");
@@ -71,6 +76,26 @@ function readEntrypoint(body: JsonObject): readonly string[] {
   const words = listField(body, "entrypoint") ?? usualEntrypoint;
   if (!words.every((word) => typeof word === "string")) throw invalidParameter("entrypoint must be a list of strings");
   return words.length === 0 ? usualEntrypoint : words;
+}
+
+/** What clients send if the user does not say anything else. */
+const usualLimits = JSON.stringify({ cpu: "1", memory: "2Gi" });
+
+/** A sandbox continues from a snapshot as it was: with its processes, variables, volumes and resources. */
+function refuseChanges(body: JsonObject, entrypoint: readonly string[]): void {
+  const limits = textMapField(body, "resourceLimits");
+  const wanted = Object.keys(limits).length > 0 && JSON.stringify(limits) !== usualLimits;
+  const changes = {
+    env: Object.keys(textMapField(body, "env")).length > 0,
+    entrypoint: entrypoint.join(" ") !== usualEntrypoint.join(" "),
+    volumes: (listField(body, "volumes") ?? []).length > 0,
+    resourceLimits: wanted,
+    resourceRequests: Object.keys(textMapField(body, "resourceRequests")).length > 0,
+    platform: objectField(body, "platform") !== undefined,
+  };
+  for (const [name, isChanged] of Object.entries(changes)) {
+    if (isChanged) throw notSupported(`${name} of a sandbox from a snapshot`);
+  }
 }
 
 function readTimeout(body: JsonObject): number | undefined {

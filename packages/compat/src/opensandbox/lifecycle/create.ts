@@ -17,6 +17,7 @@ import { invalidParameter, OpenSandboxError } from "../failure.ts";
 import { type LifecycleCall, maxLifecycleBytes } from "./context.ts";
 import { type CreateOptions, readCreateOptions } from "./create-options.ts";
 import { imageSandbox } from "./image-sandbox.ts";
+import { type ObjectParts, restore } from "./restore.ts";
 import { sandboxJson } from "./sandbox-json.ts";
 import { ensureVolumeClaims } from "./volume-claims.ts";
 
@@ -38,8 +39,10 @@ export async function create(call: LifecycleCall): Promise<void> {
     await ensureVolumeClaims(call.account, options.volumes.claims);
     const wanted = imageSandbox(options, { name, namespace, image: source.image, labels, annotations, deadline });
     machine = { namespace, name, claim: undefined, sandbox: await client.create(sandboxes, wanted) };
+  } else if (source.kind === "snapshot") {
+    machine = await restore(call.account, source.name, { name, labels, annotations, deadline });
   } else {
-    const claim = await createClaim(call, options, { name, labels, annotations, deadline });
+    const claim = await createClaim(call, options, { name, labels, annotations, deadline, source });
     machine = { namespace, name, claim, sandbox: undefined };
   }
   sendJson(call.response, 202, { ...sandboxJson(machine), entrypoint: options.entrypoint });
@@ -49,22 +52,22 @@ function deadlineOf({ context }: LifecycleCall, { timeoutSeconds }: CreateOption
   return timeoutSeconds === undefined ? undefined : new Date(context.now() + timeoutSeconds * 1000);
 }
 
-interface ClaimParts {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly deadline: Date | undefined;
-}
+/** A pool, or a template for which there is one. */
+type PoolSource = Extract<CreateOptions["source"], { readonly kind: "template" | "pool" }>;
 
 /** The template decides on the image, the entrypoint and the resources. */
-async function createClaim(call: LifecycleCall, options: CreateOptions, parts: ClaimParts): Promise<SandboxClaim> {
+async function createClaim(
+  call: LifecycleCall,
+  options: CreateOptions,
+  parts: ObjectParts & { readonly source: PoolSource },
+): Promise<SandboxClaim> {
   const { account, context } = call;
   const { client, namespace } = account;
-  const { environment, source, volumes } = options;
+  const { environment, volumes } = options;
   if (volumes.volumes.length > 0) throw invalidParameter("volumes need an image: a template has its own");
-  const pool = await poolFor(call, source as Exclude<CreateOptions["source"], { kind: "image" }>);
+  const pool = await poolFor(call, parts.source);
   const hasEnvironment = Object.keys(environment).length > 0;
-  const { name, labels, deadline } = parts;
+  const { name, labels, deadline, source } = parts;
   const annotations = {
     ...parts.annotations,
     ...(source.kind === "template" && { [templateAnnotation]: source.name }),
@@ -83,10 +86,7 @@ async function createClaim(call: LifecycleCall, options: CreateOptions, parts: C
   return claim;
 }
 
-async function poolFor(
-  { account }: LifecycleCall,
-  source: Exclude<CreateOptions["source"], { kind: "image" }>,
-): Promise<string> {
+async function poolFor({ account }: LifecycleCall, source: PoolSource): Promise<string> {
   const { client, namespace } = account;
   const { kind, name } = source;
   const shown = JSON.stringify(name.slice(0, 64));

@@ -10,18 +10,19 @@ import { openPolicy, templatePolicy } from "../policy.ts";
 import type { LifecycleCall, LifecycleContext } from "./context.ts";
 import { create } from "./create.ts";
 import { endpoint } from "./endpoints.ts";
-import { list, listNothing } from "./list.ts";
+import { list } from "./list.ts";
 import { patchMetadata } from "./patch-metadata.ts";
 import { pause, resume } from "./pause.ts";
 import { renew } from "./renew.ts";
 import { sandboxJson } from "./sandbox-json.ts";
+import { deleteSnapshot, listSnapshots, snapshotInfo, takeSnapshot } from "./snapshots.ts";
 
 type Handler = (call: LifecycleCall) => Promise<void>;
 
 const refused =
-  (feature: string, code?: string): Handler =>
+  (feature: string): Handler =>
   async () => {
-    throw notSupported(feature, code);
+    throw notSupported(feature);
   };
 
 const info: Handler = async (call) => sendJson(call.response, 200, sandboxJson(await requireMachine(call)));
@@ -33,8 +34,6 @@ const policy: Handler = async (call) => {
 
 /** Counts of the clients' calls. Nothing keeps them. */
 const ignored: Handler = async ({ response }) => sendJson(response, 202, {});
-
-const snapshots = refused("A snapshot of this API (create a SandboxSnapshot instead)", "SNAPSHOT::NOT_IMPLEMENTED");
 
 const routes: readonly Route<Handler>[] = [
   ["POST", /^\/v1\/sandboxes$/, create],
@@ -50,8 +49,10 @@ const routes: readonly Route<Handler>[] = [
   ["*", /^\/v1\/sandboxes\/([^/]+)\/networkpolicy$/, refused("A change of the network policy of one sandbox")],
   ["*", /^\/v1\/sandboxes\/([^/]+)\/diagnostics\/.*$/, refused("Diagnostics (use agent-sandbox logs and describe)")],
   ["POST", /^\/v1\/metrics\/events$/, ignored],
-  ["GET", /^\/v1\/snapshots$/, listNothing],
-  ["*", /^\/v1\/(?:sandboxes\/[^/]+\/)?snapshots(?:\/.*)?$/, snapshots],
+  ["POST", /^\/v1\/sandboxes\/([^/]+)\/snapshots$/, takeSnapshot],
+  ["GET", /^\/v1\/snapshots$/, listSnapshots],
+  ["GET", /^\/v1\/snapshots\/([^/]+)$/, snapshotInfo],
+  ["DELETE", /^\/v1\/snapshots\/([^/]+)$/, deleteSnapshot],
   ["*", /^\/v1\/templates(?:\/.*)?$/, refused("The API for templates (create a SandboxTemplate instead)")],
 ];
 

@@ -15,28 +15,27 @@ const maxPageSize = 200;
 export async function list({ account, query, response }: LifecycleCall): Promise<void> {
   const states = new Set(query.getAll("state").map((state) => state.toLowerCase()));
   const metadata = parseMetadataFilter(query.get("metadata") ?? "");
-  const page = readCount(query, "page", 1, Number.MAX_SAFE_INTEGER);
-  const pageSize = readCount(query, "pageSize", usualPageSize, maxPageSize);
   const isWanted = (machine: Machine): boolean => {
     const owner = machine.claim ?? machine.sandbox;
     const isInState = states.size === 0 || states.has(statusOf(machine).state.toLowerCase());
     return isInState && owner !== undefined && matches(metadataOf(owner), metadata);
   };
   const found = (await listMachines(account, "opensandbox")).filter(isWanted).toSorted(newestFirst);
-  const totalPages = Math.ceil(found.length / pageSize);
-  const items = found.slice((page - 1) * pageSize, page * pageSize).map(sandboxJson);
-  const pagination = { page, pageSize, totalItems: found.length, totalPages, hasNextPage: page < totalPages };
-  sendJson(response, 200, { items, pagination });
+  sendPage({ query, response }, found, sandboxJson);
 }
 
-/** A page of a list that is always empty. */
-export async function listNothing({ query, response }: LifecycleCall): Promise<void> {
+/** Sends the page of a list that the query names. */
+export function sendPage<T>(
+  { query, response }: Pick<LifecycleCall, "query" | "response">,
+  found: readonly T[],
+  shown: (item: T) => object,
+): void {
   const page = readCount(query, "page", 1, Number.MAX_SAFE_INTEGER);
   const pageSize = readCount(query, "pageSize", usualPageSize, maxPageSize);
-  sendJson(response, 200, {
-    items: [],
-    pagination: { page, pageSize, totalItems: 0, totalPages: 0, hasNextPage: false },
-  });
+  const totalPages = Math.ceil(found.length / pageSize);
+  const items = found.slice((page - 1) * pageSize, page * pageSize).map(shown);
+  const pagination = { page, pageSize, totalItems: found.length, totalPages, hasNextPage: page < totalPages };
+  sendJson(response, 200, { items, pagination });
 }
 
 function readCount(query: URLSearchParams, name: string, usual: number, max: number): number {

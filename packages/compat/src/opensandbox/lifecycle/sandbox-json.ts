@@ -10,6 +10,7 @@ export function sandboxJson(machine: Machine): Readonly<Record<string, unknown>>
   const owner = claim ?? sandbox;
   const container = mainContainer(sandbox);
   const expiresAt = deadlineOf(machine);
+  const snapshot = owner?.spec.restoreFrom?.snapshotRef.name;
   return {
     id: name,
     status: statusOf(machine),
@@ -17,6 +18,7 @@ export function sandboxJson(machine: Machine): Readonly<Record<string, unknown>>
     entrypoint: (container?.command ?? []).map(unescaped),
     metadata: owner === undefined ? {} : metadataOf(owner),
     ...(container?.image !== undefined && { image: { uri: container.image } }),
+    ...(snapshot !== undefined && { snapshotId: snapshot }),
     ...(expiresAt !== undefined && { expiresAt }),
   };
 }
