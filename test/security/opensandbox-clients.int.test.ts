@@ -121,6 +121,7 @@ describe.skipIf(noWorld)("a caller of OpenSandbox's protocols", { timeout: 120_0
       ["GET", `/endpoints/${execd}`],
       ["GET", `/endpoints/8000?expires=${soon(60)}`],
       ["GET", "/networkpolicy"],
+      ["POST", "/snapshots", {}],
     ];
     for (const [method, rest, body] of routes) {
       const [foreign, missing] = await Promise.all(
@@ -238,6 +239,11 @@ describe.skipIf(noWorld)("a caller of OpenSandbox's protocols", { timeout: 120_0
       [{ volumes: [{ name: "v", mountPath: "/v", host: { path: "/" } }] }, 400],
       [{ volumes: [{ name: "v", mountPath: "/v", ossfs: {} }] }, 400],
       [{ volumes: [{ name: "v", mountPath: "/v", pvc: { claimName: `../${bob.namespace}/v` } }] }, 400],
+      [{ volumes: [{ name: "v", mountPath: "/v", pvc: { claimName: "v", storage: "-1" } }] }, 400],
+      [{ volumes: [{ name: "v", mountPath: "/v", pvc: { claimName: "v", accessModes: ["All"] } }] }, 400],
+      [{ volumes: [{ name: "v", mountPath: "/v", pvc: { claimName: "v", storageClass: "../x" } }] }, 400],
+      [{ volumes: [{ name: "v", mountPath: "/v", pvc: { claimName: "v", createIfNotExists: false } }] }, 400],
+      [{ volumes: [{ name: "v", mountPath: "/v", pvc: { claimName: "v", deleteOnSandboxTermination: true } }] }, 501],
       [{ volumes: [{ name: "../v", mountPath: "/v", pvc: { claimName: "v" } }] }, 400],
       [{ resourceLimits: { "devices.kubevirt.io/kvm": "1" } }, 501],
       [{ resourceLimits: { cpu: "-1" } }, 400],
@@ -294,6 +300,38 @@ describe.skipIf(noWorld)("a caller of OpenSandbox's protocols", { timeout: 120_0
     ]) {
       expect([name, answer.headers[name]]).toEqual([name, undefined]);
     }
+  });
+
+  test("cannot leave the sandbox with a path of a file", async () => {
+    const { sentinel } = world.machine;
+    const { path, headers } = own;
+    for (const wanted of [
+      `${sentinel}/private`,
+      `/../../..${sentinel}/private`,
+      `/proc/1/root${sentinel}/private`,
+      `~/../..${sentinel}/private`,
+    ]) {
+      const query = `path=${encodeURIComponent(wanted)}`;
+      const read = await Promise.all(
+        [
+          `/files/download?${query}`,
+          `/files/info?${query}`,
+          `/directories/list?path=${encodeURIComponent(sentinel)}`,
+        ].map((one) => get(path + one, headers)),
+      );
+      expect(read.map(({ status, text }) => [status >= 400, text.includes("private to the machine")])).toEqual(
+        read.map(() => [true, false]),
+      );
+      const moved = await post(`${path}/files/mv`, headers, [{ src: wanted, dest: "/tmp/stolen" }]);
+      const replaced = await post(`${path}/files/replace`, headers, { [wanted]: { old: "private", new: "changed" } });
+      const removed = await ask(listener, `${path}/directories?path=${encodeURIComponent(sentinel)}`, {
+        method: "DELETE",
+        headers,
+      });
+      // What does not exist in the sandbox is removed successfully.
+      expect([moved.status, replaced.status, removed.status]).toEqual([404, 404, 200]);
+    }
+    expect(readFileSync(join(sentinel, "private"), "utf8")).toContain("private to the machine");
   });
 
   test("does not end the box by closing connections that are to be upgraded", async () => {
