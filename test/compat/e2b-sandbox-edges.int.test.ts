@@ -12,6 +12,7 @@ import { frameOf, messagesOf } from "./connect-frames.ts";
 import type { Loose } from "./loose.ts";
 import { npmPackages } from "./npm-packages.ts";
 import { buildShellImage } from "./shell-image.ts";
+import { untilListening, webSocketServer } from "./web-socket-server.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
@@ -45,28 +46,6 @@ const smallDisk = {
     },
   },
 };
-
-/** Answers one message of each WebSocket. */
-const webSocketServer = `
-import base64, hashlib, socket
-server = socket.socket()
-server.bind(("127.0.0.1", 9000))
-server.listen()
-while True:
-    client, _ = server.accept()
-    head = b""
-    while b"\\r\\n\\r\\n" not in head:
-        head += client.recv(4096)
-    lines = [line.split(b": ", 1) for line in head.split(b"\\r\\n")]
-    key = next(line[1] for line in lines if line[0].lower() == b"sec-websocket-key")
-    accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
-    client.sendall(b"HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Accept: " + accept + b"\\r\\n\\r\\n")
-    frame = client.recv(4096)
-    mask, data = frame[2:6], frame[6 : 6 + (frame[1] & 127)]
-    text = b"you said " + bytes(byte ^ mask[index % 4] for index, byte in enumerate(data))
-    client.sendall(bytes([0x81, len(text)]) + text)
-    client.close()
-`;
 
 /** Edge cases inside a running sandbox, with E2B's JavaScript clients and plain requests. */
 describe.skipIf(reason !== undefined)("E2B's JavaScript clients, at the edges of commands and files", () => {
@@ -220,7 +199,7 @@ describe.skipIf(reason !== undefined)("E2B's JavaScript clients, at the edges of
   test("WebSockets through the host name of a port, with the token (COMPAT-69)", async () => {
     await sandbox.files.write("server.py", webSocketServer);
     await run("exec python3 server.py", { background: true, timeoutMs: 0 });
-    await run("until grep -q ':2328 ' /proc/net/tcp; do sleep 0.05; done");
+    await run(untilListening);
     const host: string = sandbox.getHost(9000);
     const open = (token: string | undefined): WebSocket =>
       new WebSocket(`${box.url.replace("http:", "ws:")}/socket`, {

@@ -1,6 +1,9 @@
+import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
 import { whyNoBox } from "../e2e/box.ts";
 import { CompatBox } from "./compat-box.ts";
+import { untilListening, webSocketServer } from "./web-socket-server.ts";
 
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
@@ -191,6 +194,23 @@ describe.skipIf(reason !== undefined)("OpenSandbox's protocols", () => {
     ["/session/0123/run", { command: "x" }, 404],
   ] as const)("POST %s of %j is refused with %i", async ([path, body, status]) => {
     expect(await statusOf("POST", path, body)).toBe(status);
+  });
+
+  test("WebSockets through the address of a port, with its header", async () => {
+    const file = part("metadata", '{"path":"/tmp/server.py"}') + part("file", webSocketServer);
+    expect(await statusOf("POST", "/files/upload", `${file}--B--\r\n`, "multipart/form-data; boundary=B")).toBe(200);
+    await execd("POST", "/command", { command: "exec python3 /tmp/server.py", background: true });
+    await run(untilListening);
+    const { text } = await lifecycle("GET", `/${own}/endpoints/9000`);
+    const { endpoint, headers } = JSON.parse(text) as Endpoint;
+    const socket = new WebSocket(`ws://${endpoint}/socket`, { headers: { ...headers } });
+    await once(socket, "open");
+    socket.send("hello");
+    const [message] = await once(socket, "message");
+    expect(String(message)).toBe("you said hello");
+    socket.terminate();
+    const [error] = await once(new WebSocket(`ws://${endpoint}/socket`), "error");
+    expect(String(error)).toContain("401");
   });
 
   test("a replacement that would make a file very large is refused, and the file stays", async () => {
