@@ -6,9 +6,12 @@ server.bind(("127.0.0.1", 9000))
 server.listen()
 while True:
     client, _ = server.accept()
-    head = b""
-    while b"\\r\\n\\r\\n" not in head:
-        head += client.recv(4096)
+    head = part = client.recv(4096)
+    while part and b"\\r\\n\\r\\n" not in head:
+        part = client.recv(4096)
+        head += part
+    if not part:
+        continue
     lines = [line.split(b": ", 1) for line in head.split(b"\\r\\n")]
     key = next(line[1] for line in lines if line[0].lower() == b"sec-websocket-key")
     accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
