@@ -86,6 +86,10 @@ manifests: setup-check ## Generate the CRDs and the manifests in deploy
 picture: setup gvisor ## Draw the README's picture of a terminal again, from a session on a real box (needs root)
 	@$(NODE) test/docs/make-picture.ts
 
+.PHONY: dashboard-pictures
+dashboard-pictures: setup-test gvisor ## Take the pictures of docs/dashboard.md again, in headless Chromium on a real box (needs root)
+	@$(NODE) test/docs/make-dashboard-pictures.ts
+
 .PHONY: check format
 check: setup-check ## Check formatting, types, lint rules, imports, generated files and Go; run the unit tests
 	@$(NODE) scripts/check.ts
