@@ -43,7 +43,7 @@ function open(streams: Streams, { signal, onConnection, ...call }: Call): Promis
   };
   const stream = streams.call(call, {
     onStatus: (status, headers) => {
-      onConnection(true);
+      if (status === 200) onConnection(true);
       resolve(
         new Response(
           chunks.stream((bytes) => stream.read(bytes)),

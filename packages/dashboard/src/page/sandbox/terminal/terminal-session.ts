@@ -97,8 +97,8 @@ export class TerminalSession {
       this.#finish({ step: "ended", exitCode });
     } catch (error) {
       if (left.aborted) return;
-      // The sandbox was restarted.
-      const isGone = this.#process !== undefined && (error as { reason?: string }).reason === "NotFound";
+      // sandboxd runs and does not know the process: the sandbox was restarted, or nobody looked at the shell for too long.
+      const isGone = this.#process !== undefined && (error as { serverReason?: string }).serverReason === "not_found";
       this.#finish(isGone ? { step: "ended" } : { step: "failed", error });
     }
   }
