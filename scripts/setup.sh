@@ -58,6 +58,8 @@ python3|python3|runs the Python client against the API server
 docker-registry|docker-registry|serves images to the tests
 busybox|busybox-static|provides a small image for the tests
 chromium|chromium|opens web pages of sandboxes in a browser
+vi|vim-tiny|draws full screens in terminals of sandboxes
+top|procps|draws full screens in terminals of sandboxes
 prometheus|prometheus|scrapes a box in the tests
 '
 

@@ -40,7 +40,10 @@ export class ShellScreen {
   }
 
   async waitForState(state: string): Promise<void> {
-    await this.#page.locator(".terminal-state").getByText(state, { exact: true }).waitFor();
+    const shown = this.#page.locator(".terminal-state").getByText(state, { exact: true });
+    await shown.waitFor().catch(async (cause: unknown) => {
+      throw new Error(`the terminal is not ${state}: ${await this.#page.locator("main").innerText()}`, { cause });
+    });
   }
 
   /** Clicks into the terminal and types a line. */
