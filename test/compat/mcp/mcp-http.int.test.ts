@@ -121,7 +121,9 @@ describe.skipIf(reason !== undefined)("/mcp of the box", () => {
     const listen = ["--compat-listen", new URL(box.url).host];
     await using before = await connect({ generation: "sdk 1.32" });
     const token = box.token();
-    for (const run of [() => box.box.run("down"), () => box.box.up(...listen)]) expect((await run()).code).toBe(0);
+    expect((await box.box.run("down")).code).toBe(0);
+    const { code, stdout } = await box.box.up(...listen);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`${box.url}/mcp `)]);
     expect((await before.use("read_file", { ...at, path: "/tmp/kept" })).content).toBe("kept");
     await using after = await connect({ token });
     expect((await after.use("read_file", { ...at, path: "/tmp/kept" })).content).toBe("kept");
