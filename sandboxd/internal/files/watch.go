@@ -32,6 +32,10 @@ func (h *Handler) watch(w http.ResponseWriter, r *http.Request, path string) err
 	if err != nil {
 		return err
 	}
+	beat, err := api.Beat(r)
+	if err != nil {
+		return err
+	}
 	select {
 	case h.watches <- struct{}{}:
 		defer func() { <-h.watches }()
@@ -55,6 +59,7 @@ func (h *Handler) watch(w http.ResponseWriter, r *http.Request, path string) err
 	if err := lines.Send(fileEvent{Type: "ready"}); err != nil {
 		return nil
 	}
+	defer lines.KeepAlive(beat, fileEvent{Type: "keepalive"})()
 	_ = follow(r.Context(), observer, lines)
 	return nil
 }

@@ -108,6 +108,10 @@ func (h *Handler) executeCode(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	beat, err := api.Beat(r)
+	if err != nil {
+		return err
+	}
 	var request codeRequest
 	if err := api.ReadJSON(w, r, &request); err != nil {
 		return err
@@ -121,6 +125,7 @@ func (h *Handler) executeCode(w http.ResponseWriter, r *http.Request) error {
 		lines := api.NewLines(w)
 		// Clients measure how long the code runs from the headers on.
 		_ = lines.Flush()
+		defer lines.KeepAlive(beat, contexts.Event{Type: "keepalive"})()
 		err := h.Contexts.Execute(r.Context(), found, run, func(event contexts.Event) error { return lines.Send(event) })
 		if err != nil {
 			_ = lines.Send(ended(err))

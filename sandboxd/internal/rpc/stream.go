@@ -86,8 +86,9 @@ func (s *Service) play(ctx context.Context, p *process.Process, reader *process.
 	}); err != nil {
 		return err
 	}
+	beat := beatOf(ctx)
 	for {
-		piece, err := reader.Next(ctx, s.chunkBytes)
+		piece, err := withBeat(ctx, beat, stream, func(ctx context.Context) (process.Piece, error) { return reader.Next(ctx, s.chunkBytes) })
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -98,8 +99,20 @@ func (s *Service) play(ctx context.Context, p *process.Process, reader *process.
 			return err
 		}
 	}
-	<-p.Done()
+	// Its output can be closed long before it ends.
+	if _, err := withBeat(ctx, beat, stream, func(ctx context.Context) (struct{}, error) { return struct{}{}, untilDone(ctx, p) }); err != nil {
+		return err
+	}
 	return stream.Send(&processv1.StartResponse{Event: &processv1.StartResponse_Exit{Exit: exitEvent(p)}})
+}
+
+func untilDone(ctx context.Context, p *process.Process) error {
+	select {
+	case <-p.Done():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func outputEvent(p *process.Process, piece process.Piece) *processv1.StartResponse {
