@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { readJsonLines } from "./json-lines.ts";
 import { callRest, pathInUrl, RuntimeError, sendRest, tellRest } from "./rest.ts";
-import type { Runtime, Target } from "./runtime.ts";
+import { keepAliveSeconds, type Runtime, type Target } from "./runtime.ts";
 
 /** What sandboxd tells about a file. */
 export interface FileInfo {
@@ -27,7 +27,7 @@ interface ListingError {
 }
 
 export interface FileEvent {
-  readonly type: "ready" | "created" | "modified" | "attributes" | "deleted" | "overflow";
+  readonly type: "ready" | "created" | "modified" | "attributes" | "deleted" | "overflow" | "keepalive";
   readonly path?: string;
 }
 
@@ -72,8 +72,10 @@ export class Files {
   }
 
   async *watch(path: string, { recursive }: { readonly recursive: boolean }): AsyncGenerator<FileEvent> {
-    const answer = await this.#get(`/v1/watch${pathInUrl(path)}?recursive=${recursive}`);
-    yield* readJsonLines<FileEvent>(answer, maxLineBytes);
+    const answer = await this.#get(`/v1/watch${pathInUrl(path)}?recursive=${recursive}&keepalive=${keepAliveSeconds}`);
+    for await (const event of readJsonLines<FileEvent>(answer, maxLineBytes)) {
+      if (event.type !== "keepalive") yield event;
+    }
   }
 
   /** `mode` is four octal digits. */

@@ -1,7 +1,7 @@
 import { encodeFrame, endFlag, readFrames } from "../connect/envelope.ts";
 import { isRpcCode, RpcError } from "../connect/rpc-error.ts";
 import { readBody } from "../http/read-body.ts";
-import { type Runtime, rpcPort, type Target } from "./runtime.ts";
+import { keepAliveSeconds, type Runtime, rpcPort, type Target } from "./runtime.ts";
 
 /** An event of a process, as sandboxd sends it. Bytes are base64. */
 export interface ProcessEvent {
@@ -62,7 +62,7 @@ export async function callProcess<T>(
   return value;
 }
 
-/** Calls a method that streams events. Ends without an error only if the stream is complete. */
+/** Calls a method that streams events. Ends without an error only if the stream is complete. A silent process is kept alive. */
 export async function* streamProcess(
   runtime: Runtime,
   target: Target,
@@ -74,7 +74,11 @@ export async function* streamProcess(
     port: rpcPort,
     method: "POST",
     path: `${service}/${method}`,
-    headers: { "content-type": "application/connect+json", "connect-protocol-version": "1" },
+    headers: {
+      "content-type": "application/connect+json",
+      "connect-protocol-version": "1",
+      "keepalive-ping-interval": String(keepAliveSeconds),
+    },
     body: encodeFrame(message),
     signal,
   });
@@ -85,7 +89,7 @@ export async function* streamProcess(
   for await (const { flags, data } of readFrames(answer, maxMessageBytes)) {
     const value = JSON.parse(data.toString("utf8")) as ProcessEvent & { readonly error?: Failure };
     if ((flags & endFlag) === 0) {
-      yield value;
+      if (Object.keys(value).length > 0) yield value;
       continue;
     }
     if (value.error !== undefined) throw errorOf(value.error);

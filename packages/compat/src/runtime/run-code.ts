@@ -1,11 +1,12 @@
+import type { IncomingMessage } from "node:http";
 import { readJsonLines } from "./json-lines.ts";
 import { sendRest } from "./rest.ts";
-import type { Runtime, Target } from "./runtime.ts";
+import { keepAliveSeconds, type Runtime, type Target } from "./runtime.ts";
 import { withShellLines } from "./shell-lines.ts";
 
 /** An event of running code, as sandboxd sends it. The last one is `end`. */
 export interface CodeEvent {
-  readonly type: "stdout" | "stderr" | "result" | "display" | "error" | "end";
+  readonly type: "stdout" | "stderr" | "result" | "display" | "error" | "end" | "keepalive";
   readonly text?: string;
   readonly data?: Readonly<Record<string, unknown>>;
   readonly name?: string;
@@ -37,10 +38,16 @@ export async function runCode(
   const text = language === "python" ? withShellLines(code) : code;
   const answer = await sendRest(runtime, target, {
     method: "POST",
-    path: `/v1/contexts/${encodeURIComponent(context)}/execute?stream=true`,
+    path: `/v1/contexts/${encodeURIComponent(context)}/execute?stream=true&keepalive=${keepAliveSeconds}`,
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ code: text, timeout_seconds: longestSeconds, env: variables }),
     signal,
   });
-  return readJsonLines<CodeEvent>(answer, maxLineBytes);
+  return eventsIn(answer);
+}
+
+async function* eventsIn(answer: IncomingMessage): AsyncGenerator<CodeEvent> {
+  for await (const event of readJsonLines<CodeEvent>(answer, maxLineBytes)) {
+    if (event.type !== "keepalive") yield event;
+  }
 }

@@ -3,6 +3,9 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type RouterRefusal, refusalOf, unreachable } from "./router-refusal.ts";
 
+/** The router ends a request in which nothing happens for three minutes. */
+export const keepAliveSeconds = 60;
+
 /** The ports of sandboxd. */
 export const restPort = 8080;
 export const rpcPort = 9090;
