@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { expect } from "vitest";
+import { vi } from "vitest";
 
 /** The terminal that a page shows. */
 export class ShellScreen {
@@ -29,10 +29,15 @@ export class ShellScreen {
   }
 
   async waitFor(text: string | RegExp): Promise<string> {
-    const options = { timeout: 60_000, message: `the terminal does not show ${text}` };
-    if (typeof text === "string") await expect.poll(() => this.text(), options).toContain(text);
-    else await expect.poll(() => this.text(), options).toMatch(text);
-    return this.text();
+    return vi.waitFor(
+      async () => {
+        const shown = await this.text();
+        const isThere = typeof text === "string" ? shown.includes(text) : text.test(shown);
+        if (!isThere) throw new Error(`The terminal does not show ${text} but:\n${shown}`);
+        return shown;
+      },
+      { timeout: 60_000 },
+    );
   }
 
   waitForPrompt(): Promise<string> {

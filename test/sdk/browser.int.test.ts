@@ -83,7 +83,7 @@ describe.skipIf(reason !== undefined)("the SDK in a browser", { timeout: 120_000
   }
 
   /** A page of the origin that has loaded the SDK. */
-  async function pageOf(origin: string, more: ConnectOptions = {}): Promise<Page> {
+  async function pageOf(origin: string, more: Pick<ConnectOptions, "server" | "token"> = {}): Promise<Page> {
     // The box has its own certificate authority.
     const page = await browser.newPage({ ignoreHTTPSErrors: true });
     await page.goto(origin);

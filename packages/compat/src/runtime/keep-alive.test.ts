@@ -16,7 +16,9 @@ async function readAll<T>(answer: RequestListener, call: (runtime: Runtime) => A
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   using runtime = new Runtime(() => new URL(`http://127.0.0.1:${port}`));
-  return await Array.fromAsync(call(runtime));
+  const all: T[] = [];
+  for await (const one of call(runtime)) all.push(one);
+  return all;
 }
 
 function lines(...events: readonly object[]): RequestListener {

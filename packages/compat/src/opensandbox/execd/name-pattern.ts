@@ -19,7 +19,7 @@ export function namePattern(pattern: string): (name: string) => boolean {
   const plain = pattern.replace(/^(?:\*\*\/)+/, "");
   if (plain.includes("/")) throw invalidRequest("pattern is for the names of files, and cannot contain a slash");
   const alternatives = alternativesOf(plain).map(tokensOf);
-  return (name) => alternatives.some((tokens) => matches(tokens, [...name]));
+  return (name) => alternatives.some((tokens) => matches(tokens, Array.from(name)));
 }
 
 function alternativesOf(pattern: string): readonly string[] {
@@ -39,7 +39,7 @@ function alternativesOf(pattern: string): readonly string[] {
 
 function tokensOf(pattern: string): readonly Token[] {
   const tokens: Token[] = [];
-  const letters = [...pattern];
+  const letters = Array.from(pattern);
   for (let at = 0; at < letters.length; at++) {
     const letter = letters[at] ?? "";
     const end = letter === "[" ? letters.indexOf("]", at + 2) : -1;

@@ -16,7 +16,7 @@ const prefix = "/runtime";
 export function streamFetch(streams: Streams, onConnection: OnConnection = () => undefined): typeof fetch {
   return async (input, init = {}) => {
     const headers = Object.fromEntries(new Headers(init.headers));
-    const { pathname, search } = new URL(String(input));
+    const { pathname, search } = new URL(input instanceof Request ? input.url : input);
     const { body, signal } = init;
     const isStream = headers["content-type"] === streamType && pathname.startsWith(prefix);
     if (!isStream || !(body instanceof Uint8Array) || body.length > largestBodyBytes) return fetch(input, init);

@@ -21,5 +21,6 @@ export function useOfKey({ key, code, ctrlKey, shiftKey, altKey, metaKey }: Key,
 /** Without control characters, so that pasted text cannot end the paste and press keys. */
 export function pasteable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
+  // oxlint-disable-next-line no-control-regex
   return text.replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, "");
 }

@@ -9,11 +9,11 @@ export function fitPagePolicy(): void {
   isDone = true;
   const nonce = document.querySelector<HTMLMetaElement>("meta[name=nonce]")?.content ?? "";
   const create = document.createElement.bind(document);
-  document.createElement = ((name: string, options?: ElementCreationOptions) => {
+  document.createElement = (name: string, options?: ElementCreationOptions) => {
     const element = create(name, options);
     if (element instanceof HTMLStyleElement) element.nonce = nonce;
     return element;
-  }) as typeof document.createElement;
+  };
   HTMLSpanElement.prototype.setAttribute = function set(this: HTMLSpanElement, name: string, value: string): void {
     if (name === "style") this.style.cssText = value;
     else Element.prototype.setAttribute.call(this, name, value);

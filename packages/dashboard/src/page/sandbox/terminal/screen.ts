@@ -15,11 +15,11 @@ const keptLines = 5000;
 const refusedCommands = [0, 1, 2, 7, 8, 9, 50, 52, 99, 133, 633, 777, 1337];
 
 export interface ScreenHandlers {
-  onInput(text: string): void;
-  onResize(size: { readonly cols: number; readonly rows: number }): void;
+  readonly onInput: (text: string) => void;
+  readonly onResize: (size: { readonly cols: number; readonly rows: number }) => void;
   /** The user leaves the terminal with the keyboard. */
-  onLeave(): void;
-  onSelection(hasSelection: boolean): void;
+  readonly onLeave: () => void;
+  readonly onSelection: (hasSelection: boolean) => void;
 }
 
 /** What a terminal shows. It stays as it is while it is not part of the page. */
