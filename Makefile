@@ -201,7 +201,7 @@ bench-sdk: setup-test gvisor ## The SDKs compared with the reference's, with loc
 	@$(NODE) bench/sdk/main.ts
 bench-cluster: setup-test ## Two controllers on the test cluster and on fake nodes, in turns (needs make cluster-up; BENCH_B=<folder> with another controller)
 	@$(NODE) bench/cluster/main.ts
-bench-cli: setup-test gvisor ## Commands of the CLI compared with kubectl and with runc and gVisor alone (needs root)
+bench-cli: setup-test gvisor runc ## Commands of the CLI compared with kubectl and with runc and gVisor alone (needs root)
 	@$(NODE) bench/cli/main.ts
 bench-compat: setup-test gvisor ## E2B's client compared with our SDK (needs root)
 	@$(NODE) bench/compat/main.ts
