@@ -108,6 +108,17 @@ describe("the controllers of Pod snapshots", () => {
     expect(made.toSorted((one, other) => (one ?? "").localeCompare(other ?? ""))).toEqual(made);
   });
 
+  test("a trigger is complete only when its PodSnapshot is ready (STATE-34)", async () => {
+    const name = await ask("box");
+    const seen: string[] = [];
+    world.server.onChange(({ resource, object }) => {
+      const { conditions = [] } = (object as { status?: { conditions?: Condition[] } }).status ?? {};
+      if (conditions[0]?.status === "True") seen.push(`${resource.plural} ${conditions[0].type}`);
+    });
+    await report(name, condition("Ready", "True", "Complete"));
+    expect(seen).toEqual(["sandboxsnapshots Ready", "podsnapshots Ready", "podsnapshotmanualtriggers Triggered"]);
+  });
+
   test("a snapshot that fails fails its trigger, with the reason", async () => {
     const name = await ask("box");
     await report(

@@ -57,7 +57,9 @@ function isOver({ trigger: { status } }: ObservedTrigger): boolean {
 function progress(observed: ObservedTrigger, { status }: SandboxSnapshot, now: number): PodSnapshotManualTriggerStatus {
   const failed = findCondition(status?.conditions, "Failed");
   if (failed?.status === "True") return failure(observed, `${failed.reason}: ${failed.message}`, now);
-  if (!isConditionTrue(status?.conditions, "Ready")) {
+  // Clients list ready PodSnapshots as soon as the trigger is complete.
+  const isShown = isConditionTrue(observed.view?.status?.conditions, "Ready");
+  if (!isShown || !isConditionTrue(status?.conditions, "Ready")) {
     return report(observed, { status: "Unknown", reason: "InProgress", message: "The snapshot is being taken" }, now);
   }
   const complete = { status: "True", reason: "Complete", message: "The snapshot is complete" } as const;
