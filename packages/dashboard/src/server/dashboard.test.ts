@@ -136,6 +136,28 @@ describe("the listener refuses", () => {
     ["/kube/api/v1/namespaces/a/pods/b/proxy/x", 403],
     ["/kube/api/v1/namespaces/a/pods/b/pro%78y/x", 403],
     ["/kube/api/v1/nodes/n/proxy", 403],
+    ["/kube/api/v1/nodes/n/proxy/", 403],
+    ["/kube/api/v1/nodes/proxy/proxy/metrics", 403],
+    ["/kube/api/v1/nodes/n/%70%72%6F%78%79/metrics", 403],
+    ["/kube/api/v1/%6eodes/n/proxy", 403],
+    ["/kube/api/v1/NODES/n/Proxy", 403],
+    ["/kube/api/v1/nodes/https:n:10250/proxy/exec?command=id", 403],
+    ["/kube/api/v1/namespaces/proxy/pods/proxy/proxy", 403],
+    ["/kube/api/v1/namespaces/a/Pods/b/PROXY/x", 403],
+    ["/kube/api/v1/namespaces/a/services/https:b:443/proxy/proxy", 403],
+    ["/kube/api/v1/namespaces/a/services/b/proxy//x", 400],
+    ["/kube/api/v1/watch/namespaces/a/pods/b/proxy", 403],
+    ["/kube/api/v1/proxy/namespaces/a/pods/b", 403],
+    ["/kube/api/v1/proxy/nodes/n/metrics", 403],
+    ["/kube/api/v1/namespaces/a/pods/b%2Fproxy/x", 400],
+    ["/kube/api/v1/namespaces/a%2fb/pods/c/proxy", 400],
+    ["/kube/api/v1/nodes/n/pro%2578y", 400],
+    ["/kube/api/v1//nodes/n/proxy", 400],
+    ["/kube/api/v1/nodes//proxy", 400],
+    ["/kube/api//v1/nodes/n/proxy", 400],
+    ["/kube/api/v1/x/../nodes/n/proxy", 400],
+    ["/kube/api/v1/./nodes/n/proxy", 400],
+    ["/kube/api/v1/nodes/n/proxy%00", 400],
     ["/kube/api/v1/../../metrics", 400],
     ["/kube/api/%2e%2e/%2e%2e/metrics", 400],
     ["/kube/metrics", 400],
@@ -149,6 +171,28 @@ describe("the listener refuses", () => {
     const before = world.api.received.length + world.router.received.length;
     expect((await ask(world.dashboard, path, { headers: full(world) })).status).toBe(status);
     expect(world.api.received.length + world.router.received.length).toBe(before);
+  });
+
+  test("no object with the name proxy", async () => {
+    const world = await start();
+    for (const path of [
+      "/api/v1/namespaces/proxy",
+      "/api/v1/namespaces/proxy/pods",
+      "/api/v1/namespaces/proxy/pods/proxy",
+      "/api/v1/namespaces/proxy/pods/proxy/log",
+      "/api/v1/namespaces/nodes/pods/proxy",
+      "/api/v1/namespaces/pods/services/proxy/status",
+      "/api/v1/nodes/proxy",
+      "/apis/",
+      "/apis/agents.x-k8s.io/v1beta1/namespaces/proxy/sandboxes",
+      "/apis/agents.x-k8s.io/v1beta1/namespaces/pods/sandboxes/proxy",
+      "/apis/agents.x-k8s.io/v1beta1/namespaces/proxy/sandboxes/proxy/status?fieldManager=proxy",
+      "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/a/sandboxwarmpools/pro%78y/scale",
+      "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode",
+    ]) {
+      expect((await ask(world.dashboard, `/kube${path}`, { headers: full(world) })).status).toBe(200);
+      expect(world.api.received.at(-1)?.url).toBe(path);
+    }
   });
 
   test.for([

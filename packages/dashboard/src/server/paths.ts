@@ -5,10 +5,28 @@ export function kubePath(target: string): string {
   const [path = ""] = target.split("?", 1);
   if (!/^\/(?:apis?\/|version$)[\w./%~:@-]*$|^\/apis?$/.test(path))
     throw badRequest("The path is not one of the Kubernetes API");
-  const segments = decoded(path).split("/");
-  if (segments.some((segment) => segment === ".." || segment === ".")) throw badRequest("The path is not valid");
-  if (segments.includes("proxy")) throw forbidden("The dashboard does not proxy to Pods, Services and Nodes");
+  const segments = decoded(path).slice(1).replace(/\/$/, "").split("/");
+  if (/%2f/i.test(path) || !segments.every(isName)) throw badRequest("The path is not valid");
+  if (isProxy(segments)) throw forbidden("The dashboard does not proxy to Pods, Services and Nodes");
   return target;
+}
+
+/** Names contain no `%`: it would be a second encoding. Servers disagree about empty segments, so that the check could be avoided. */
+function isName(segment: string): boolean {
+  return segment !== "." && segment !== ".." && /^[^%?#\\\p{Cc}]+$/u.test(segment);
+}
+
+const proxied = new Set(["pods", "services", "nodes"]);
+
+/** `proxy` is also a valid name of objects and namespaces. Resources and verbs are lowercase, but nothing else is named like them. */
+function isProxy(segments: readonly string[]): boolean {
+  const [root, ...rest] = segments.map((segment) => segment.toLowerCase());
+  const [first, ...others] = rest.slice(root === "apis" ? 2 : 1);
+  // Old servers have the verb before the resource.
+  if (first === "proxy") return root === "api";
+  const place = first === "watch" ? others : [first, ...others];
+  const [resource = "", _name, subresource] = place[0] === "namespaces" && place.length > 2 ? place.slice(2) : place;
+  return proxied.has(resource) && subresource === "proxy";
 }
 
 /** The path of a request of the router: its own API, or the runtime API of the sandbox that the headers name. */
