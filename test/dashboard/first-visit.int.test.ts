@@ -60,6 +60,19 @@ describe.skipIf(reason !== undefined)("a person with a new box", { timeout: 120_
     expect(await visit.findProblems()).toEqual([]);
   });
 
+  test("sees the memory and CPU of the sandbox, with its limit", async () => {
+    await using visit = await Visit.open(browser, await box.loginLink());
+    const { page } = visit;
+    await visit.openPage("Sandboxes");
+    await page.getByRole("link", { name: "from-the-form" }).click();
+    await page.getByRole("tab", { name: "Metrics" }).click();
+    const memory = page.getByRole("region", { name: "Memory" });
+    await memory.getByText("256 MiB").waitFor();
+    expect(await memory.locator("dl").innerText()).toMatch(/Now\s+[\d.]+ [KM]iB\s+Average/);
+    await page.getByRole("region", { name: "CPU" }).getByText("none").waitFor();
+    expect(await visit.findProblems()).toEqual([]);
+  });
+
   test("reads why the server refuses a name, and can correct it", async () => {
     await using visit = await Visit.open(browser, await box.loginLink());
     visit.ignore("status of 422");

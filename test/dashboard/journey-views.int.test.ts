@@ -89,12 +89,37 @@ describe.skipIf(reason !== undefined)("a person who looks around", { timeout: 18
   });
 
   const views = [
-    ...["/", "/sandboxes", "/events", "/templates", "/pools", "/claims", "/snapshots", "/images", "/machine"],
-    ...["/templates/default/workshop", "/pools/default/bench", "/nowhere"],
-    ...["overview", "logs", "terminal", "processes", "ports", "yaml"].map(
+    "/",
+    "/sandboxes",
+    "/events",
+    "/templates",
+    "/pools",
+    "/claims",
+    "/snapshots",
+    "/images",
+    "/machine",
+    "/templates/default/workshop",
+    "/pools/default/bench",
+    "/claims/default/claimed",
+    "/snapshots/default/kept",
+    "/nowhere",
+    ...["overview", "logs", "terminal", "files", "processes", "ports", "metrics", "yaml"].map(
       (view) => `/sandboxes/default/seen?view=${view}`,
     ),
   ];
+  test("finds a claim and a snapshot with their details", async () => {
+    await box.apply(claim, snapshot);
+    await using visit = await open("/claims/default/claimed");
+    const { page } = visit;
+    await page.getByRole("region", { name: "Summary" }).getByRole("link", { name: "bench" }).waitFor();
+    await page.goto(new URL("/snapshots/default/kept", page.url()).href);
+    const summary = page.getByRole("region", { name: "Summary" });
+    await summary.getByText("The sandbox stood still for").waitFor();
+    await summary.getByRole("link", { name: "seen" }).click();
+    await page.getByRole("heading", { level: 1, name: "seen" }).waitFor();
+    expect(await visit.findProblems()).toEqual([]);
+  });
+
   test.for(["light", "dark"] as const)("finds every view accessible with the %s theme", async (colorScheme) => {
     await using visit = await open("/", { colorScheme });
     const { page } = visit;
@@ -109,6 +134,20 @@ describe.skipIf(reason !== undefined)("a person who looks around", { timeout: 18
     expect(found).toEqual(Object.fromEntries(views.map((view) => [view, []])));
   });
 });
+
+const claim = {
+  apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+  kind: "SandboxClaim",
+  metadata: { name: "claimed", namespace: "default" },
+  spec: { warmPoolRef: { name: "bench" } },
+};
+
+const snapshot = {
+  apiVersion: "snapshots.agents.x-k8s.io/v1alpha1",
+  kind: "SandboxSnapshot",
+  metadata: { name: "kept", namespace: "default" },
+  spec: { sandboxRef: { name: "seen" } },
+};
 
 const sandboxOfOthers = {
   apiVersion: "agents.x-k8s.io/v1beta1",

@@ -48,17 +48,24 @@ const suffixes: Readonly<Record<string, number>> = {
   M: 1e6,
   G: 1e9,
   T: 1e12,
+  P: 1e15,
+  E: 1e18,
   Ki: 2 ** 10,
   Mi: 2 ** 20,
   Gi: 2 ** 30,
   Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
 };
 
-/** A Kubernetes quantity, such as `250m` or `64Mi`. Undefined if it is not one. */
+/** A number, and a suffix or an exponent: `1E` is exa, and `1E3` a thousand. */
+const quantity = /^(\d+(?:\.\d*)?|\.\d+)(?:([numkKMGTPE]i?)|[eE]([+-]?\d{1,2}))?$/;
+
+/** A Kubernetes quantity that is not negative, such as `250m`, `64Mi` or `1e9`. Undefined if it is not one. */
 export function readQuantity(text: string | undefined): number | undefined {
-  const [, digits = "", suffix = ""] = /^(\d+(?:\.\d+)?)([a-zA-Z]{0,2})$/.exec(text ?? "") ?? [];
+  const [, digits = "", suffix = "", exponent = "0"] = quantity.exec(text ?? "") ?? [];
   const factor = suffixes[suffix];
-  return digits === "" || factor === undefined ? undefined : Number(digits) * factor;
+  return digits === "" || factor === undefined ? undefined : Number(digits) * factor * 10 ** Number(exponent);
 }
 
 /** Local time or UTC, to the second. */

@@ -13,7 +13,9 @@ import { keyOf, nodeMetrics, podMetrics, sandboxClaims, sandboxes, sandboxWarmPo
 const everyMs = 5000;
 /** An hour. */
 const mostSamples = 720;
-const mostPodSamples = 60;
+/** Of all Pods together: an hour of eighty Pods, less of more, and a minute of each of thousands. */
+const mostPodSamples = 60_000;
+const fewestPodSamples = 12;
 const mostWakes = 200;
 const mostClaims = 20_000;
 
@@ -130,13 +132,14 @@ export class Recorder {
 
   #recordPods(pods: ReadonlyMap<string, Measured>): void {
     const at = Date.now();
+    const most = Math.max(fewestPodSamples, Math.min(mostSamples, Math.floor(mostPodSamples / pods.size)));
     let [cpu, memory] = [0, 0];
     for (const key of this.#pods.keys()) if (!pods.has(key)) this.#pods.delete(key);
     for (const [key, one] of pods) {
       const before = this.#pods.get(key);
       this.#pods.set(key, {
-        cpu: addSample(before?.cpu ?? [], { at, value: one.cpu }, mostPodSamples),
-        memory: addSample(before?.memory ?? [], { at, value: one.memory }, mostPodSamples),
+        cpu: addSample(before?.cpu ?? [], { at, value: one.cpu }, most),
+        memory: addSample(before?.memory ?? [], { at, value: one.memory }, most),
       });
       cpu += one.cpu;
       memory += one.memory;

@@ -24,6 +24,7 @@ const TerminalView = lazy(() => tryAgain(() => import("./terminal/terminal-view.
 const FilesView = lazy(() => tryAgain(() => import("./files/files-view.tsx")));
 const ProcessesView = lazy(() => tryAgain(() => import("./processes/processes-view.tsx")));
 const PortsView = lazy(() => tryAgain(() => import("./ports/ports-view.tsx")));
+const MetricsView = lazy(() => tryAgain(() => import("./metrics/metrics-view.tsx")));
 const YamlView = lazy(() => tryAgain(() => import("./yaml/yaml-view.tsx")));
 
 export default function SandboxPage({ namespace, name }: { readonly namespace: string; readonly name: string }) {
@@ -84,6 +85,8 @@ function viewOf(view: View, sandbox: Sandbox, pod: Pod | undefined): ReactNode {
       return <ProcessesView key={key} />;
     case "ports":
       return <PortsView key={key} />;
+    case "metrics":
+      return <MetricsView key={key} />;
     case "yaml":
       return <YamlView key={sandbox.metadata.uid} />;
     default:

@@ -1,5 +1,6 @@
 /** The views of the page as tabs: arrow keys move between them. */
 import {
+  Activity,
   Cpu,
   FileCode2,
   FolderTree,
@@ -18,6 +19,7 @@ const views = [
   ["files", "Files", FolderTree],
   ["processes", "Processes", Cpu],
   ["ports", "Ports", Network],
+  ["metrics", "Metrics", Activity],
   ["yaml", "YAML", FileCode2],
 ] as const satisfies readonly (readonly [string, string, LucideIcon])[];
 
