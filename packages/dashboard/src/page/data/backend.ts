@@ -15,7 +15,12 @@ import { Streams } from "./streams.ts";
 export interface Store<T> {
   readonly subscribe: (listener: () => void) => () => void;
   readonly snapshot: () => Snapshot<T>;
+  /** Nobody reads it now. */
+  readonly isIdle: () => boolean;
 }
+
+/** Each object that was looked at has a store. Beyond this number, those that nobody reads are forgotten, the oldest first. */
+const mostStores = 100;
 
 export class Backend {
   readonly session: Session;
@@ -42,6 +47,10 @@ export class Backend {
       groupOf(resource) === "metrics.k8s.io"
         ? new PollStore(resource, namespace, this)
         : new ListStore(resource, options, this);
+    for (const [old, { isIdle }] of this.#stores) {
+      if (this.#stores.size < mostStores) break;
+      if (isIdle()) this.#stores.delete(old);
+    }
     this.#stores.set(key, store);
     return store;
   }

@@ -68,6 +68,8 @@ export class ListStore<T extends KubeObject> {
 
   readonly snapshot = (): Snapshot<T> => this.#snapshot;
 
+  readonly isIdle = (): boolean => this.#running === undefined;
+
   #stop(): void {
     this.#running?.abort();
     this.#running = undefined;

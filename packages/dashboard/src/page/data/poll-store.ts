@@ -33,6 +33,8 @@ export class PollStore<T extends KubeObject> {
 
   readonly snapshot = (): Snapshot<T> => this.#snapshot;
 
+  readonly isIdle = (): boolean => this.#listeners.size === 0;
+
   async #poll(): Promise<void> {
     this.#isReading = true;
     this.#timer = undefined;

@@ -50,6 +50,8 @@ export class Streams {
   readonly #open = new Map<number, StreamHandlers>();
   #socket: WebSocket | undefined;
   #lastId = 0;
+  /** The session has ended. Streams that are opened until the page is gone would be refused. */
+  #isOver = false;
 
   constructor(requestToken: string, onSignedOut: () => void) {
     [this.#requestToken, this.#onSignedOut] = [requestToken, onSignedOut];
@@ -65,6 +67,7 @@ export class Streams {
   }
 
   #start(request: object, handlers: StreamHandlers): RuntimeStream {
+    if (this.#isOver) return { close: () => undefined, read: () => undefined };
     const id = ++this.#lastId;
     this.#open.set(id, handlers);
     const socket = this.#connect();
@@ -92,7 +95,7 @@ export class Streams {
       this.#socket = undefined;
       const ended = [...this.#open.values()];
       this.#open.clear();
-      if (code === sessionEnded) this.#onSignedOut();
+      if (code === sessionEnded) this.#endSession();
       else if (ended.length > 0) void this.#checkSession();
       for (const handlers of ended) handlers.onEnd({ isDisconnected: true });
     });
@@ -105,7 +108,12 @@ export class Streams {
       (session) => session?.requestToken !== this.#requestToken,
       () => false,
     );
-    if (isOver) this.#onSignedOut();
+    if (isOver) this.#endSession();
+  }
+
+  #endSession(): void {
+    this.#isOver = true;
+    this.#onSignedOut();
   }
 
   #receive({ id, status, headers = {}, text, data, end, message }: Received): void {

@@ -9,7 +9,7 @@ import type { Snapshot } from "./list-store.ts";
 import type { KubeObject, Resource } from "./resources.ts";
 
 const nothing: Snapshot<never> = { items: [], state: "loading", since: 0 };
-const noStore: Store<never> = { subscribe: () => () => undefined, snapshot: () => nothing };
+const noStore: Store<never> = { subscribe: () => () => undefined, snapshot: () => nothing, isIdle: () => true };
 
 export function useList<T extends KubeObject>(
   resource: Resource<T> | undefined,

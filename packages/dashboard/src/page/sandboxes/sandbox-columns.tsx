@@ -16,6 +16,9 @@ export function hrefOfSandbox({ metadata }: Pick<Sandbox, "metadata">): string {
   return `/sandboxes/${encodeURIComponent(metadata.namespace ?? "")}/${encodeURIComponent(metadata.name ?? "")}`;
 }
 
+/** Of a small plot, in which more would be narrower than a pixel. */
+const shownSamples = 48;
+
 /** Only cells in view are rendered, each when its Pod is measured again. */
 function UsageCell({ sandbox, of }: { readonly sandbox: Sandbox; readonly of: "cpu" | "memory" }) {
   const key = podKeyOf(sandbox);
@@ -24,7 +27,7 @@ function UsageCell({ sandbox, of }: { readonly sandbox: Sandbox; readonly of: "c
   if (last === undefined || knownState(sandbox).state === "sleeping") return <span className="faint">–</span>;
   return (
     <span className="usage">
-      <Sparkline values={samples.map(({ value }) => value)} width={48} height={20} />
+      <Sparkline values={samples.slice(-shownSamples).map(({ value }) => value)} width={48} height={20} />
       {of === "cpu" ? formatCores(last) : formatBytes(last)}
     </span>
   );
@@ -57,7 +60,7 @@ export const sandboxColumns: readonly Column<Sandbox>[] = [
   {
     id: "name",
     title: "Name",
-    width: "minmax(150px, 2fr)",
+    width: "minmax(150px, 2.4fr)",
     isSortable: true,
     render: (item) => <NameCell sandbox={item} />,
   },
@@ -65,30 +68,30 @@ export const sandboxColumns: readonly Column<Sandbox>[] = [
   {
     id: "detail",
     title: "Detail",
-    width: "minmax(120px, 2fr)",
+    width: "minmax(96px, 1.8fr)",
     isExtra: true,
     render: (item) => <DetailCell sandbox={item} />,
   },
   {
     id: "image",
     title: "Image",
-    width: "minmax(90px, 1.2fr)",
+    width: "minmax(56px, 0.8fr)",
     isSortable: true,
     isExtra: true,
     render: (item) => <Text of={imageOf(item)} className="mono soft" />,
   },
-  { id: "cpu", title: "CPU", width: "112px", isExtra: true, render: (item) => <UsageCell sandbox={item} of="cpu" /> },
+  { id: "cpu", title: "CPU", width: "98px", isExtra: true, render: (item) => <UsageCell sandbox={item} of="cpu" /> },
   {
     id: "memory",
     title: "Memory",
-    width: "128px",
+    width: "122px",
     isExtra: true,
     render: (item) => <UsageCell sandbox={item} of="memory" />,
   },
   {
     id: "activity",
     title: "Last used",
-    width: "84px",
+    width: "72px",
     isSortable: true,
     isExtra: true,
     render: (item) => <RelativeTime at={activity(item)} />,
@@ -96,7 +99,7 @@ export const sandboxColumns: readonly Column<Sandbox>[] = [
   {
     id: "age",
     title: "Age",
-    width: "64px",
+    width: "58px",
     align: "end",
     isSortable: true,
     render: (item) => <RelativeTime at={item.metadata.creationTimestamp} />,

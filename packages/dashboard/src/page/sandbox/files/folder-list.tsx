@@ -45,7 +45,7 @@ export function FolderList({ listing, hasFailed, actions }: FolderListProps) {
       keyOf={keyOf}
       sorting={sorting}
       onSort={setSorting}
-      maxHeight="calc(100vh - 320px)"
+      maxHeight="max(340px, calc(100vh - 400px))"
     />
   );
 }

@@ -1,5 +1,5 @@
 /** A text of the sandbox. It is saved only if the file is still the one that was read. */
-import { Pencil, RotateCcw, Save } from "lucide-react";
+import { RotateCcw, Save } from "lucide-react";
 import { type KeyboardEvent, useEffect, useState } from "react";
 import { Button } from "../../../components/button.tsx";
 import { cleanLines } from "../../../components/clean-text.ts";
@@ -39,7 +39,7 @@ export function TextEditor({ path, preview, onChanged, onSaved, onReload }: Text
       <div className="list-bar file-bar">
         <span className="faint small" role="status">
           {isCut ? `The first ${formatBytes(mostTextBytes)}. ${content.locked}` : (content.locked ?? "")}
-          {isChanged && "Changed, not saved"}
+          {canEdit && (isChanged ? "Changed, not saved" : "Edit the text here")}
         </span>
         <span className="space" />
         {!canEdit && <span className="badge">Read only</span>}
@@ -51,7 +51,7 @@ export function TextEditor({ path, preview, onChanged, onSaved, onReload }: Text
         {canEdit && (
           <Button
             variant={isChanged ? "primary" : "secondary"}
-            icon={isChanged ? Save : Pencil}
+            icon={Save}
             isSmall
             isBusy={isBusy}
             disabled={!isChanged}

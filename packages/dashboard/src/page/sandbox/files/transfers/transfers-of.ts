@@ -7,6 +7,9 @@ const known = new WeakMap<Backend, Map<string, Transfers>>();
 export function transfersOf(backend: Backend, sandboxUid: string): Transfers {
   const ofBackend = known.get(backend) ?? new Map<string, Transfers>();
   known.set(backend, ofBackend);
+  for (const [uid, { snapshot }] of ofBackend) {
+    if (uid !== sandboxUid && snapshot().length === 0) ofBackend.delete(uid);
+  }
   const found = ofBackend.get(sandboxUid) ?? new Transfers({ onActive });
   ofBackend.set(sandboxUid, found);
   return found;
