@@ -4,6 +4,7 @@ import { isReason } from "@agent-sandbox/kube/requests";
 import { CommandError } from "../command-error.ts";
 import { awaitObject, type Outcome } from "./await-object.ts";
 import type { Connection } from "./connect.ts";
+import { defaultImage } from "./default-image.ts";
 import { latestStep } from "./events.ts";
 import { type NewSandboxOptions, newSandbox } from "./new-sandbox.ts";
 import { podTrouble } from "./pod-trouble.ts";
@@ -12,12 +13,14 @@ import { resumeOutcome } from "./sandbox-state.ts";
 
 /** Creates a Sandbox, with these further fields of its spec. */
 export async function createSandbox(
-  { client, namespace }: Connection,
+  connection: Connection,
   options: NewSandboxOptions,
   fields: object = {},
 ): Promise<Sandbox> {
+  const { client, namespace } = connection;
   const name = options.name ?? `run-${randomBytes(4).toString("hex")}`;
-  const manifest = newSandbox(name, options);
+  const { image = await defaultImage(connection) } = options;
+  const manifest = newSandbox(name, { ...options, image });
   try {
     const body = { ...manifest, metadata: { ...manifest.metadata, namespace }, spec: { ...manifest.spec, ...fields } };
     return await client.create(sandboxes, body);

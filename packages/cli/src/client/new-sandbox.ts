@@ -7,7 +7,8 @@ import { parsePublished } from "./published-ports.ts";
 /** The options of `run` and `create` that describe the sandbox. */
 export interface NewSandboxOptions {
   readonly name?: string;
-  readonly image: string;
+  /** Default: that of `defaultImage`. */
+  readonly image?: string;
   readonly runtime?: string;
   readonly env?: readonly string[];
   readonly volume?: readonly string[];
@@ -22,7 +23,7 @@ export interface NewSandboxOptions {
 type Manifest = Pick<Sandbox, "apiVersion" | "kind" | "metadata" | "spec">;
 
 /** A Sandbox that waits for commands. Its first process is the injected runtime, so that any image can be used. */
-export function newSandbox(name: string, options: NewSandboxOptions): Manifest {
+export function newSandbox(name: string, options: NewSandboxOptions & { readonly image: string }): Manifest {
   const { image, runtime, cpus, memory, workdir } = options;
   const mounts = (options.volume ?? []).map(parseVolume);
   const ports = new Set((options.publish ?? []).map((text) => parsePublished(text).port));

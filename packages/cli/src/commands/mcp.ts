@@ -5,13 +5,15 @@ import {
   type Endpoint,
   hostSnippet,
   hosts,
+  type Settings,
   serveStdio,
   takeStandardOutput,
   userOf,
 } from "@agent-sandbox/mcp";
 import { isSandboxError } from "@agent-sandbox/sdk";
 import { loadedServers, NodeHttp } from "@agent-sandbox/sdk/internal";
-import { connect, type GlobalOptions } from "../client/connect.ts";
+import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
+import { hostImage, isBox } from "../client/default-image.ts";
 import { findRouter } from "../client/router-address.ts";
 import { CommandError } from "../command-error.ts";
 import { version } from "../version.ts";
@@ -40,9 +42,7 @@ export async function mcp(options: McpOptions): Promise<void> {
   const user = await userOf(http.send, servers).catch((error: unknown) => {
     throw isSandboxError(error) ? new CommandError(error.message, { cause: error }) : error;
   });
-  // The image "host" exists in a box only.
-  const builtIn = connection.box === undefined ? undefined : { image: "host" };
-  const source = template === undefined ? (image === undefined ? builtIn : { image }) : { template };
+  const source = await sourceOf(connection, options);
   await serveStdio({
     caller: callerOf({ user, send: http.send, servers, ...(workspace !== undefined && { workspace }) }),
     settings: { source, autoSandbox },
@@ -53,6 +53,13 @@ export async function mcp(options: McpOptions): Promise<void> {
     onError: (error) => console.error(`agent-sandbox mcp: ${error.message}`),
   });
   process.stdin.destroy();
+}
+
+/** What sandboxes are made from if the agent names nothing. Undefined: in a cluster it must. */
+async function sourceOf(connection: Connection, { template, image }: McpOptions): Promise<Settings["source"]> {
+  if (template !== undefined) return { template };
+  if (image !== undefined) return { image };
+  return (await isBox(connection)) ? { image: hostImage } : undefined;
 }
 
 function interrupted(): AbortSignal {

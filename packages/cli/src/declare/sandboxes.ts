@@ -134,7 +134,10 @@ export function declareDiagnosis(program: Command): void {
 
 function describeSandbox(command: Command): Command {
   return command
-    .option("--image <image>", 'image of the sandbox; "host" has the programs of this machine', "host")
+    .option(
+      "--image <image>",
+      'image of the sandbox; in a box the default is "host", which has the programs of its machine. A cluster has no default',
+    )
     .option("--runtime <name>", "runtime, such as gvisor or runc (default: that of the box)")
     .option(
       "-e, --env <name=value>",
