@@ -29,7 +29,7 @@ export function checkBoxSettings(found: unknown, refuse: (why: string) => Error)
   if (!isObject(found)) throw refuse("box must be an object");
   for (const [name, value] of Object.entries(found)) {
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
-    if (check === undefined) throw refuse(`box.${name} is unknown; valid fields are ${Object.keys(checks).join(", ")}`);
+    if (check === undefined) throw refuse(`box.${name} is unknown; valid fields are ${boxFields.join(", ")}`);
     const problem = check(value);
     if (problem !== undefined) throw refuse(`box.${name}: ${problem}`);
   }
@@ -44,6 +44,8 @@ const checks: Readonly<Record<string, (value: unknown) => string | undefined>> =
   allowOrigins: (value) => problemOf(() => checkOrigins(textsOf(value))),
   group: (value) => problemOf(() => checkGroup(textOf(value))),
 };
+
+export const boxFields: readonly string[] = Object.keys(checks);
 
 function textOf(value: unknown): string {
   if (typeof value !== "string") throw new CommandError("must be a text");

@@ -2,6 +2,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { boxFields } from "../box/box-settings.ts";
+import type { Config } from "../box/config-edit.ts";
 import { printConfigPath, setConfig, settingsOf, unsetConfig, viewConfig } from "./config.ts";
 
 let dataDir: string;
@@ -35,7 +37,10 @@ test("sets, shows and removes settings", async () => {
     ["SETTING", "VALUE", "FROM"],
     ["box.listen", "127.0.0.1:7000", "config.json"],
     ["box.routerListen", "127.0.0.1:7680", "default"],
+    ["box.dashboardListen", "127.0.0.1:7681", "default"],
     ["box.compatListen", "127.0.0.1:7682", "default"],
+    ["box.allowOrigins", "[]", "default"],
+    ["box.group", "<none>", "default"],
     ["node.defaults.pids", "100", "config.json"],
     ["node.allow.hostPaths", '["/srv"]', "config.json"],
   ]);
@@ -73,12 +78,17 @@ test("a setting that is not there cannot be removed", async () => {
 });
 
 test("options of the running box are marked", () => {
-  const words = ["--data-dir", "/x", "up", "--foreground", "--listen", "127.0.0.1:1", "--router-listen", "127.0.0.1:2"];
+  const listen = ["--listen", "127.0.0.1:1", "--router-listen", "127.0.0.1:2", "--dashboard-listen", "127.0.0.1:3"];
+  const origins = ["--allow-origin", "https://a.example", "--allow-origin", "https://b.example"];
+  const words = ["--data-dir", "/x", "up", "--foreground", ...listen, ...origins, "--group", "sandbox"];
   const node = { allow: { privileged: true } };
   expect(settingsOf({ box: { routerListen: "127.0.0.1:2" } }, { words, node })).toEqual([
     { key: "box.listen", value: "127.0.0.1:1", from: "option of up" },
     { key: "box.routerListen", value: "127.0.0.1:2", from: "config.json" },
+    { key: "box.dashboardListen", value: "127.0.0.1:3", from: "option of up" },
     { key: "box.compatListen", value: "127.0.0.1:7682", from: "default" },
+    { key: "box.allowOrigins", value: ["https://a.example", "https://b.example"], from: "option of up" },
+    { key: "box.group", value: "sandbox", from: "option of up" },
     { key: "node.allow.privileged", value: true, from: "option of up" },
   ]);
 });
@@ -86,4 +96,12 @@ test("options of the running box are marked", () => {
 test("prints the path", () => {
   printConfigPath({ dataDir });
   expect(said).toEqual([path()]);
+});
+
+test("lists each setting of the box, also if the file does not have it", () => {
+  const of = (config: Config): readonly string[] => settingsOf(config, undefined).map(({ key }) => key);
+  const all = boxFields.map((name) => `box.${name}`);
+  expect(of({}).toSorted()).toEqual(all.toSorted());
+  // A list of the file is one setting.
+  expect(of({ box: { allowOrigins: ["https://a.example", "https://b.example"] } }).toSorted()).toEqual(all.toSorted());
 });

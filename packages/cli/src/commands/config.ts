@@ -1,4 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { makeFolder, readSettings, settingsPath } from "@agent-sandbox/node";
 import { readApiSettings } from "../box/api-settings.ts";
 import {
@@ -6,6 +7,7 @@ import {
   boxPaths,
   dataDirFrom,
   defaultCompatListen,
+  defaultDashboardListen,
   defaultListen,
   defaultRouterListen,
 } from "../box/box-paths.ts";
@@ -19,7 +21,7 @@ import { CommandError } from "../command-error.ts";
 
 const pathsOf = (options: GlobalOptions): BoxPaths => boxPaths(dataDirFrom(options.dataDir, process.env));
 
-/** Prints the settings that are not at their defaults, the addresses, and where each comes from. */
+/** Prints the settings of the box itself, the others that are not at their defaults, and where each comes from. */
 export async function viewConfig(options: GlobalOptions): Promise<void> {
   const paths = pathsOf(options);
   const config = readConfig(paths);
@@ -41,30 +43,35 @@ export interface ShownSetting {
   readonly from: string;
 }
 
-const addresses = [
+/** Each setting of the box itself, with the option of `up` that sets it too. */
+const boxSettings: readonly { readonly key: string; readonly flag: string; readonly otherwise?: unknown }[] = [
   { key: "box.listen", flag: "--listen", otherwise: defaultListen },
   { key: "box.routerListen", flag: "--router-listen", otherwise: defaultRouterListen },
+  { key: "box.dashboardListen", flag: "--dashboard-listen", otherwise: defaultDashboardListen },
   { key: "box.compatListen", flag: "--compat-listen", otherwise: defaultCompatListen },
+  { key: "box.allowOrigins", flag: "--allow-origin", otherwise: [] },
+  { key: "box.group", flag: "--group" },
 ];
 const file = "config.json";
 const flags = "option of up";
 
-/** The settings of the file and of the running box. The record of the box has the addresses of its flags and of the file. */
+/** The settings of the file and of the running box. The record of the box has what its flags and the file said when it started. */
 export function settingsOf(
   config: Config,
   running: Pick<RunningBox, "words" | "node"> | undefined,
 ): readonly ShownSetting[] {
   const inFile = flatten(config).map((setting): ShownSetting => ({ ...setting, from: file }));
   const { words = [], node = {} } = running ?? {};
-  const listening = addresses.map(({ key, flag, otherwise }): ShownSetting => {
-    const used = words.includes(flag) ? words[words.indexOf(flag) + 1] : undefined;
+  const own = boxSettings.map(({ key, flag, otherwise }): ShownSetting => {
+    const used = words.flatMap((word, index) => (word === flag ? [words[index + 1] ?? ""] : []));
+    const value = Array.isArray(otherwise) ? used : used[0];
     const written = inFile.find((setting) => setting.key === key)?.value;
-    if (used !== undefined && used !== (written ?? otherwise)) return { key, value: used, from: flags };
+    if (used.length > 0 && !isDeepStrictEqual(value, written ?? otherwise)) return { key, value, from: flags };
     return written === undefined ? { key, value: otherwise, from: "default" } : { key, value: written, from: file };
   });
-  const others = inFile.filter(({ key }) => !addresses.some((one) => one.key === key));
+  const others = inFile.filter(({ key }) => !boxSettings.some((one) => one.key === key));
   const given = flatten(node as Config, "node.").map((setting): ShownSetting => ({ ...setting, from: flags }));
-  return [...listening, ...others, ...given];
+  return [...own, ...others, ...given];
 }
 
 /** Changes one setting in the file. Nothing is written if `up` would refuse it. */
