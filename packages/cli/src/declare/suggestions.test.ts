@@ -57,12 +57,12 @@ test.for(["exec work ls -la", "run python3 -V", "claim pool ls -la"])("%s says w
   expect(printed).toContain("Options of the command to run go after --.");
 });
 
-test("every suggested command exists", () => {
+test("every suggested command exists, and no command has a suggestion of its own", () => {
   for (const [word, suggestion] of Object.entries(sameHere)) {
     const [first = "", second = ""] = suggestion.split(" ");
     const command = createProgram().commands.find((one) => one.name() === first);
     const isThere = first === "--version" || (command !== undefined && hasChild(command, second));
-    expect([word, isThere]).toEqual([word, true]);
+    expect([word, isThere, names.includes(word)]).toEqual([word, true, false]);
   }
 });
 

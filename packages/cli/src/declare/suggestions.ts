@@ -14,7 +14,6 @@ export const sameHere: Readonly<Record<string, string>> = {
   forward: "port-forward SANDBOX PORT",
   images: "image ls",
   inspect: "describe SANDBOX",
-  install: "up",
   kill: "delete sandbox/NAME",
   list: "get sandboxes",
   load: "image load FILE",
