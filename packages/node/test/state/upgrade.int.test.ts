@@ -63,7 +63,7 @@ describe.skipIf(cannotRun)("an upgrade of gVisor", () => {
 
   /** Waits until the program has counted beyond a number. Returns the number that its memory has, and the count. */
   async function countsBeyond(pod: string, from: number): Promise<[memory: string, count: number]> {
-    let [memory = "", count = ""] = ["", ""];
+    let [memory, count] = ["", ""];
     const look = async (): Promise<number> => {
       [memory = "", count = ""] = (await read(pod)).split(" ");
       return Number(count);
