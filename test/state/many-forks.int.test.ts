@@ -1,6 +1,6 @@
 import { sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { secrets } from "../../packages/node/src/resources.ts";
+import { pods, secrets } from "../../packages/node/src/resources.ts";
 import { cannotRun, namespace, StateBox, soon } from "./state-box.ts";
 import { askIn, type Known, witnessPod } from "./witness.ts";
 
@@ -60,6 +60,7 @@ describe.skipIf(cannotRun)("forks of forks, of suspended and of deleted Sandboxe
   test(`each of ${forks} forks has its own name, address, token, random numbers and epoch`, async () => {
     await box.run("injected", { ...spec, runtime: "Injected" });
     const { identity } = await askIn(box, "injected", "count");
+    const before = await podOfSource();
     await box.snapshot("many", "injected");
     const names = Array.from({ length: forks }, (_, index) => `fork-${index}`);
     await Promise.all(names.map((name) => box.create(name, { ...from("many"), runtime: "Injected" })));
@@ -88,5 +89,22 @@ describe.skipIf(cannotRun)("forks of forks, of suspended and of deleted Sandboxe
     const different = [...all.flat(), ...known.map(({ random }) => random)];
     expect(different).not.toContain(undefined);
     expect(new Set(different).size).toBe(4 * forks);
+    // The source has noticed nothing of them, and they nothing of what it does now.
+    const own = { identity, file: 1, epoch: 0, name: "injected", hostname: "injected" };
+    expect(await askIn(box, "injected")).toMatchObject({ ...own, count: 1 });
+    expect(await askIn(box, "injected", "count")).toMatchObject({ ...own, count: 2, file: 2 });
+    expect(await podOfSource()).toEqual(before);
+    expect((await box.read("injected")).status?.suspension?.epoch ?? 0).toBe(0);
+    const counts = await Promise.all(names.map(async (name) => (await askIn(box, name)).count));
+    expect(counts).toEqual(names.map(() => 1));
   });
+
+  /** What changes when the Pod of the source or one of its containers is started again. */
+  async function podOfSource(): Promise<object> {
+    const { metadata, status } = await box.client.get(pods, { namespace, name: "injected" });
+    const containers = status?.containerStatuses?.map(({ containerID, restartCount, state, ready }) => {
+      return { containerID, restartCount, state, ready };
+    });
+    return { uid: metadata?.uid, podIP: status?.podIP, containers };
+  }
 });
