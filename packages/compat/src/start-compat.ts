@@ -111,7 +111,7 @@ export async function startCompat(options: CompatOptions): Promise<Compat> {
     if (server.listening) await once(server, "close");
     clearTimeout(timer);
   });
-  const sweep = (): Promise<void> => removeUnanswered(options.client, directory, log);
+  const sweep = (): Promise<void> => removeUnanswered(options.client, directory, { log, now: Date.now() });
   const sweeping = setInterval(() => void sweep(), sweepMs).unref();
   starting.defer(() => clearInterval(sweeping));
   const ready = directory.synced.then(sweep);

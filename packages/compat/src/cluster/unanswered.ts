@@ -6,22 +6,29 @@ import type { Directory } from "./directory.ts";
 /** A create is answered within 55 s, by whichever instance received it. */
 const answeredWithinMs = 120_000;
 
+/** A client that sends its request again does so within minutes. */
+const repeatedWithinMs = 24 * 3_600_000;
+
 /**
  * Deletes claims that were created for a request which was never answered, because the server ended. No client knows their names. A
- * claim with an idempotency key is kept: the client asks for it again.
+ * claim with an idempotency key is kept for a day: the client asks for it again.
  */
-export async function removeUnanswered(client: Client, directory: Directory, log: Logger): Promise<void> {
-  const now = Date.now();
+export async function removeUnanswered(
+  client: Client,
+  directory: Pick<Directory, "claims">,
+  { log, now }: { readonly log: Logger; readonly now: number },
+): Promise<void> {
   const lost = directory.claims.list().filter((claim) => {
     const { labels = {}, creationTimestamp = "" } = claim.metadata;
-    const isOurs = labels[faceLabel] === "e2b" && labels[idempotencyLabel] === undefined;
     const isAnswered = annotationOf(claim, sandboxUidAnnotation) !== undefined;
-    return isOurs && !isAnswered && now - Date.parse(creationTimestamp) > answeredWithinMs;
+    const keptMs = labels[idempotencyLabel] === undefined ? answeredWithinMs : repeatedWithinMs;
+    return labels[faceLabel] === "e2b" && !isAnswered && now - Date.parse(creationTimestamp) > keptMs;
   });
   for (const { metadata } of lost) {
-    const { namespace = "", name = "", uid = "" } = metadata;
+    const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
     try {
-      await client.delete(sandboxClaims, { namespace, name }, { preconditions: { uid } });
+      // A claim that was answered since it was read stays.
+      await client.delete(sandboxClaims, { namespace, name }, { preconditions: { uid, resourceVersion } });
     } catch (error) {
       if (!isReason(error, "NotFound", "Conflict"))
         log.warn({ err: error, claim: `${namespace}/${name}` }, "claim not removed");

@@ -1,6 +1,10 @@
 import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { canonicalJson, type SandboxClaim, sandboxClaims } from "@agent-sandbox/api";
-import { annotationOf, idempotencyLabel, requestHashAnnotation } from "../../cluster/compat-annotations.ts";
+import { isReason } from "@agent-sandbox/kube";
+import { annotationOf, requestHashAnnotation, sandboxUidAnnotation } from "../../cluster/compat-annotations.ts";
+import { find, isEnding } from "../../cluster/machine.ts";
+import { nameFor } from "../../cluster/names.ts";
 import { badRequest, HttpError } from "../../http/http-error.ts";
 import type { JsonObject } from "../../http/read-body.ts";
 import type { Account } from "../../keys/accounts.ts";
@@ -9,9 +13,9 @@ import type { Account } from "../../keys/accounts.ts";
 export interface RequestKey {
   readonly key: string;
   readonly request: string;
+  /** The claim's name. All attempts choose the same, so the API server lets only one of them create it. */
+  readonly claim: string;
 }
-
-const validMs = 24 * 3_600_000;
 
 const hash = (...parts: readonly string[]): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 40);
@@ -19,32 +23,49 @@ const hash = (...parts: readonly string[]): string =>
 /** Undefined without the header `Idempotency-Key`. */
 export function requestKeyOf(
   header: string | string[] | undefined,
-  { user }: Account,
+  { user, namespace }: Account,
   body: JsonObject,
 ): RequestKey | undefined {
   if (header === undefined) return undefined;
   if (typeof header !== "string" || !/^[a-z0-9-]{1,255}$/.test(header)) {
     throw badRequest("Idempotency-Key must have 1 to 255 lower-case letters, digits and hyphens");
   }
-  return { key: hash(user.username, header), request: hash(canonicalJson(body)) };
+  return {
+    key: hash(user.username, header),
+    request: hash(canonicalJson(body)),
+    claim: nameFor(JSON.stringify([namespace, user.username, header])),
+  };
 }
 
-/** The claim that an earlier attempt of the request created. Throws 409 if that request was another one. */
-export async function findEarlier(
+const betweenLooksMs = 200;
+
+/** The claim of this request, or of an earlier attempt of it. Throws 409 if that request was another one. */
+export async function claimOnce(
   { client, namespace }: Account,
-  { key, request }: RequestKey,
-  now: number,
-): Promise<SandboxClaim | undefined> {
-  const { items } = await client.list(sandboxClaims, { namespace, labelSelector: `${idempotencyLabel}=${key}` });
-  const earlier = items
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .filter(({ metadata }) => now - Date.parse(metadata.creationTimestamp ?? "") < validMs)
-    // Two attempts at the same time may both have created one: every attempt must choose the same.
-    .toSorted((a, b) => order(a).localeCompare(order(b)))[0];
-  if (earlier !== undefined && annotationOf(earlier, requestHashAnnotation) !== request) {
-    throw new HttpError(409, "The Idempotency-Key was used for another request");
+  key: RequestKey,
+  { create, signal }: { readonly create: () => Promise<SandboxClaim>; readonly signal: AbortSignal },
+): Promise<SandboxClaim> {
+  while (!signal.aborted) {
+    const earlier = await find(client, sandboxClaims, { namespace, name: key.claim });
+    if (earlier !== undefined && !isEnding(earlier)) return requireSame(earlier, key);
+    try {
+      if (earlier === undefined) return await create();
+    } catch (error) {
+      if (isReason(error, "AlreadyExists")) continue;
+      throw error;
+    }
+    // The sandbox of an earlier attempt is being deleted.
+    await sleep(betweenLooksMs, undefined, { signal }).catch(() => undefined);
   }
-  return earlier;
+  throw new HttpError(503, "The sandbox of an earlier attempt is still being deleted");
 }
 
-const order = ({ metadata }: SandboxClaim): string => `${metadata.creationTimestamp} ${metadata.name}`;
+function requireSame(earlier: SandboxClaim, { request }: RequestKey): SandboxClaim {
+  if (annotationOf(earlier, requestHashAnnotation) === request) return earlier;
+  throw new HttpError(409, "The Idempotency-Key was used for another request");
+}
+
+/** A client has got the name of its sandbox. */
+export function wasAnswered(claim: SandboxClaim): boolean {
+  return annotationOf(claim, sandboxUidAnnotation) !== undefined;
+}
