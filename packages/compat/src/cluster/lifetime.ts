@@ -31,18 +31,22 @@ export function deadlineOf({ claim, sandbox }: Machine): string | undefined {
   );
 }
 
-/** Sets the deadline; undefined removes it. */
-export async function setDeadline(client: Client, machine: Machine, deadline: Date | undefined): Promise<void> {
-  const time = deadline?.toISOString() ?? null;
+/** Sets the deadline of a machine that runs. */
+export async function setDeadline(client: Client, machine: Machine, deadline: Date): Promise<void> {
+  const time = deadline.toISOString();
   const { claim, sandbox } = machine;
-  if (claim !== undefined && (lifetimeOf(machine).onTimeout === "kill" || time === null)) {
-    await patchClaim(client, claim, { spec: { lifecycle: { shutdownTime: time, shutdownPolicy: "Delete" } } });
-  }
-  if (sandbox === undefined) return;
+  const pauses = lifetimeOf(machine).onTimeout === "pause";
+  const suspendAt = (at: string | null): object => ({ metadata: { annotations: { [suspendAtAnnotation]: at } } });
   if (claim === undefined) {
+    if (sandbox === undefined) return;
     await patchSandbox(client, sandbox, { spec: { shutdownTime: time, shutdownPolicy: "Delete" } });
-  } else if (lifetimeOf(machine).onTimeout === "pause") {
-    await patchSandbox(client, sandbox, { metadata: { annotations: { [suspendAtAnnotation]: time } } });
+  } else if (pauses) {
+    if (sandbox !== undefined) await patchSandbox(client, sandbox, suspendAt(time));
+  } else {
+    await patchClaim(client, claim, { spec: { lifecycle: { shutdownTime: time, shutdownPolicy: "Delete" } } });
+    // Left by a server that ended while it paused or resumed the machine.
+    const isLeft = annotationOf(sandbox, suspendAtAnnotation) !== undefined;
+    if (isLeft && sandbox !== undefined) await patchSandbox(client, sandbox, suspendAt(null));
   }
 }
 

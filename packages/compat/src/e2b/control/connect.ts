@@ -1,6 +1,6 @@
-import { activityChange, runSecondsAnnotation, type Sandbox, suspendAtAnnotation } from "@agent-sandbox/api";
-import { lifetimeOf, patchSandbox, setDeadline } from "../../cluster/lifetime.ts";
+import type { Sandbox } from "@agent-sandbox/api";
 import type { Machine } from "../../cluster/machine.ts";
+import { resumeMachine } from "../../cluster/pause-machine.ts";
 import { requireConnect } from "../../control/require-connect.ts";
 import { requireBound } from "../../control/require-machine.ts";
 import { flagField } from "../../http/fields.ts";
@@ -12,7 +12,7 @@ import { answerWithinMs } from "./create.ts";
 import { probe } from "./probe.ts";
 import { isPaused } from "./sandbox-json.ts";
 import { sessionJson } from "./session-json.ts";
-import { deadlineAfter, extendDeadline, timeoutField } from "./timeouts.ts";
+import { extendDeadline, timeoutField } from "./timeouts.ts";
 
 /** `POST /sandboxes/{id}/connect` of both generations, and `/resume`. Resumes a paused sandbox; never shortens the time of a running one. */
 export async function connect(call: ControlCall, defaults: { readonly timeoutSeconds: number }): Promise<void> {
@@ -41,19 +41,9 @@ async function resume(
 ): Promise<Sandbox> {
   const { context, account } = call;
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(answerWithinMs)]);
-  const deadline = deadlineAfter(context, seconds);
-  const { body } = activityChange(machine.sandbox, context.now());
-  const isPause = lifetimeOf(machine).onTimeout === "pause";
-  const timing = { [suspendAtAnnotation]: deadline.toISOString(), [runSecondsAnnotation]: String(seconds) };
-  const annotations = { ...body.metadata.annotations, ...(isPause && timing) };
-  // The deadline is there before the sandbox runs.
-  if (!isPause) await setDeadline(account.client, machine, deadline);
-  const asked = await patchSandbox(account.client, machine.sandbox, {
-    metadata: { annotations },
-    spec: { operatingMode: "Running" },
-  });
+  const { asked, settled } = await resumeMachine(account.client, machine, { now: context.now(), seconds });
   try {
-    const ready = await context.directory.untilTrue(asked, "Ready", signal);
+    const [ready] = await Promise.all([context.directory.untilTrue(asked, "Ready", signal), settled]);
     await probe(context, { ...machine, sandbox: ready }, signal);
     return ready;
   } catch (cause) {

@@ -1,6 +1,7 @@
-import { type Sandbox, suspendAtAnnotation } from "@agent-sandbox/api";
-import { lifetimeOf, patchClaim, patchSandbox } from "../../cluster/lifetime.ts";
+import type { Sandbox } from "@agent-sandbox/api";
+import { lifetimeOf } from "../../cluster/lifetime.ts";
 import type { Machine } from "../../cluster/machine.ts";
+import { pauseMachine } from "../../cluster/pause-machine.ts";
 import { requireBound } from "../../control/require-machine.ts";
 import { flagField } from "../../http/fields.ts";
 import { HttpError } from "../../http/http-error.ts";
@@ -22,18 +23,10 @@ export async function pause(call: ControlCall): Promise<void> {
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(answerWithinMs)]);
   if (needsHealth) await requireHealth(call, machine, signal);
   const { autoResume } = lifetimeOf(machine);
-  const asked = await patchSandbox(account.client, machine.sandbox, {
-    metadata: { annotations: { [suspendAtAnnotation]: null } },
-    spec: {
-      operatingMode: "Suspended",
-      resumePolicy: autoResume ? "OnTraffic" : "Manual",
-      suspendPolicy: { depth: keepMemory ? "Memory" : "Filesystem", fallback: "Allow" },
-    },
+  const asked = await pauseMachine(account.client, machine, {
+    resumePolicy: autoResume ? "OnTraffic" : "Manual",
+    suspendPolicy: { depth: keepMemory ? "Memory" : "Filesystem", fallback: "Allow" },
   });
-  // A paused sandbox is kept without a limit.
-  if (machine.claim !== undefined) {
-    await patchClaim(account.client, machine.claim, { spec: { lifecycle: { shutdownTime: null } } });
-  }
   await untilPaused(call, asked, signal);
   sendEmpty(call.response, 204);
 }

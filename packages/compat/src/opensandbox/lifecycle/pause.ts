@@ -1,7 +1,7 @@
-import { activityChange, type Sandbox } from "@agent-sandbox/api";
+import type { Sandbox } from "@agent-sandbox/api";
 import { annotationOf, timeoutAnnotation } from "../../cluster/compat-annotations.ts";
-import { patchSandbox, setDeadline } from "../../cluster/lifetime.ts";
 import type { Machine } from "../../cluster/machine.ts";
+import { pauseMachine, resumeMachine } from "../../cluster/pause-machine.ts";
 import { requireMachine } from "../../control/require-machine.ts";
 import { sendJson } from "../../http/reply.ts";
 import { invalidState } from "../failure.ts";
@@ -12,14 +12,10 @@ import { type State, statusOf } from "./state.ts";
 export async function pause(call: LifecycleCall): Promise<void> {
   const { client } = call.account;
   const machine = await requireState(call, "Running");
-  await patchSandbox(client, machine.sandbox, {
-    spec: {
-      operatingMode: "Suspended",
-      resumePolicy: "Manual",
-      suspendPolicy: { depth: "Memory", fallback: "Allow" },
-    },
+  await pauseMachine(client, machine, {
+    resumePolicy: "Manual",
+    suspendPolicy: { depth: "Memory", fallback: "Allow" },
   });
-  await setDeadline(client, machine, undefined);
   sendJson(call.response, 202, {});
 }
 
@@ -28,13 +24,9 @@ export async function resume(call: LifecycleCall): Promise<void> {
   const { account, context } = call;
   const machine = await requireState(call, "Paused");
   const seconds = Number(annotationOf(machine.claim ?? machine.sandbox, timeoutAnnotation));
-  // The deadline is there before the sandbox runs.
-  if (seconds > 0) await setDeadline(account.client, machine, new Date(context.now() + seconds * 1000));
-  const { annotations } = activityChange(machine.sandbox, context.now()).body.metadata;
-  await patchSandbox(account.client, machine.sandbox, {
-    metadata: { annotations },
-    spec: { operatingMode: "Running" },
-  });
+  const run = { now: context.now(), seconds: seconds > 0 ? seconds : undefined };
+  const { settled } = await resumeMachine(account.client, machine, run);
+  await settled;
   sendJson(call.response, 202, {});
 }
 
