@@ -34,12 +34,12 @@ function waitingTrouble(who: string, status: ContainerStatus, waiting: Waiting):
       return message === "" ? undefined : fault(reason, `${who}: cannot start`, message);
     case "ErrImagePull":
     case "ImagePullBackOff":
-      return fault(reason, `${who}: cannot pull image${image}`, pullDetail(message));
+      return fault(reason, `${who}: cannot pull image${image}`, imageDetail(message));
     case "ErrImageNeverPull":
     case "InvalidImageName":
     case "ImageInspectError":
     case "RegistryUnavailable":
-      return fault(reason, `${who}: cannot use image${image}`, message);
+      return fault(reason, `${who}: cannot use image${image}`, imageDetail(message));
     case "CrashLoopBackOff":
     case "RunContainerError":
       // The kubelet alternates between them. Its message contains the delay, which grows.
@@ -50,16 +50,23 @@ function waitingTrouble(who: string, status: ContainerStatus, waiting: Waiting):
   }
 }
 
-/** The same for ErrImagePull and ImagePullBackOff, between which the kubelet alternates. */
-function pullDetail(message: string): string {
-  return (
-    message
-      .replace(/^Back-off pulling image "[^"]*"(: )?/, "")
-      .replace(/^ErrImagePull: /, "")
-      .replace(/^rpc error: code = \w+ desc = /, "")
-      // The box's node begins as the cause does.
-      .replace(/^Cannot pull image "[^"]*": /, "")
-  );
+/** The kubelet, container runtimes and the box's node begin with these, in this order. The cause has the name of the image already. */
+const imageStarts: readonly (readonly [start: RegExp, instead: string])[] = [
+  // Only ImagePullBackOff has it. The kubelet alternates between it and ErrImagePull, and the sentence must stay the same.
+  [/^Back-off pulling image "[^"]*"(?:: )?/, ""],
+  [/^ErrImagePull: /, ""],
+  [/^Failed to inspect image "[^"]*": /, ""],
+  [/^Failed to apply default image tag "[^"]*": /, ""],
+  [/^couldn't parse image (?:name|reference) "[^"]*": /, ""],
+  [/^rpc error: code = \w+ desc = /, ""],
+  [/^failed to pull and unpack image "[^"]*": /, ""],
+  [/^failed to resolve reference "([^"]*)": (?:\1: )?/, ""],
+  [/^Container image "[^"]*" is not present/, "it is not present"],
+  [/^(?:Cannot (?:pull|use) image|Invalid image reference) "[^"]*": /, ""],
+];
+
+function imageDetail(message: string): string {
+  return imageStarts.reduce((text, [start, instead]) => text.replace(start, instead), message);
 }
 
 /**

@@ -41,6 +41,55 @@ test.for<[string, Pick<Pod, "spec" | "status">, string | undefined]>([
     container(waiting("ErrImageNeverPull", "it is not present")),
     'container "main": cannot use image "x": it is not present',
   ],
+  ...(
+    [
+      ["ErrImagePull", 'Cannot use image "y": it was removed', 'cannot pull image "x": it was removed'],
+      [
+        "ErrImagePull",
+        'rpc error: code = NotFound desc = failed to pull and unpack image "docker.io/x:latest": failed to resolve reference "docker.io/x:latest": docker.io/x:latest: not found',
+        'cannot pull image "x": not found',
+      ],
+      [
+        "ImagePullBackOff",
+        'Back-off pulling image "x": ErrImagePull: failed to pull and unpack image "x": failed to copy: timed out',
+        'cannot pull image "x": failed to copy: timed out',
+      ],
+      ["ImagePullBackOff", 'Back-off pulling image "x"', 'cannot pull image "x"'],
+      [
+        "ErrImageNeverPull",
+        'Cannot use image "docker.io/x:latest": it is not present, and its pull policy is Never',
+        'cannot use image "x": it is not present, and its pull policy is Never',
+      ],
+      [
+        "ErrImageNeverPull",
+        'Container image "x" is not present with pull policy of Never',
+        'cannot use image "x": it is not present with pull policy of Never',
+      ],
+      ["InvalidImageName", 'Invalid image reference "x": it is empty', 'cannot use image "x": it is empty'],
+      [
+        "InvalidImageName",
+        'Failed to apply default image tag "x": couldn\'t parse image name "x": invalid reference format',
+        'cannot use image "x": invalid reference format',
+      ],
+      [
+        "ImageInspectError",
+        'Failed to inspect image "x": rpc error: code = Unknown desc = no space',
+        'cannot use image "x": no space',
+      ],
+      ["RegistryUnavailable", 'Cannot pull image "x": it is away', 'cannot use image "x": it is away'],
+      ["RegistryUnavailable", "", 'cannot use image "x"'],
+      [
+        "ErrImagePull",
+        'the registry says: Cannot use image "y": no',
+        'cannot pull image "x": the registry says: Cannot use image "y": no',
+      ],
+      ["ErrImagePull", 'Cannot pull image "', 'cannot pull image "x": Cannot pull image "'],
+    ] as const
+  ).map(([reason, message, expected]): [string, Pick<Pod, "spec" | "status">, string] => [
+    `the image once: ${reason} with ${message}`,
+    container(waiting(reason, message)),
+    `container "main": ${expected}`,
+  ]),
   [
     "a missing ConfigMap",
     container(waiting("CreateContainerConfigError", 'configmap "c" not found')),
