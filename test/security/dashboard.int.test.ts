@@ -79,6 +79,12 @@ describe.skipIf(noWorld)("an attacker of the dashboard", { timeout: 120_000 }, (
     for (const path of ["/agent-sandbox/backup", "/metrics", "/api/v1/nodes/x/proxy/metrics"]) {
       expect([400, 403]).toContain((await get(`/kube${path}`, session)).status);
     }
+    // The user may read the Pod, but a page of it would have the dashboard's origin.
+    const pod = `/kube/api/v1/namespaces/${mallory.namespace}/pods/web`;
+    expect((await get(pod, session)).status).toBe(200);
+    for (const end of ["/proxy/", "/%70roxy/", "/PROXY/", "%2fproxy/", "//proxy/", "/./proxy/", "/proxy"]) {
+      expect([end, (await get(pod + end, session)).status]).toEqual([end, expect.toBeOneOf([400, 403])]);
+    }
   });
 
   test("with a cookie that was stolen has nothing after the logout", async () => {
@@ -241,6 +247,30 @@ describe.skipIf(noWorld)("an attacker of the dashboard", { timeout: 120_000 }, (
       `http://127.0.0.1:${listener.port}/logins`,
     );
     expect(asked.stdout).toContain('"code":401');
+  });
+
+  test("who logs in again and again ends only sessions of that user, and leaves others their share", async () => {
+    const [victim, eve] = [await logIn(bob), await world.tenant("eve")];
+    await using _eve = eve;
+    const sessions: Session[] = [];
+    for (let i = 0; i < 33; i += 1) sessions.push(await logIn(eve));
+    const [first, second] = sessions.map(({ cookie }) => ({ cookie }));
+    expect([(await get("/session", first)).status, (await get("/session", second)).status]).toEqual([401, 200]);
+    const headers = { ...own(), authorization: `Bearer ${eve.account.token}` };
+    const made: number[] = [];
+    for (let i = 0; i < 40; i += 1) made.push((await ask(listener, "/logins", { method: "POST", headers })).status);
+    expect(made.filter((status) => status === 201).length).toBe(32);
+    expect(made.at(-1)).toBe(429);
+    const sockets = Array.from({ length: 70 }, (_, index) => openStreams(sessions[20 + (index % 10)]?.cookie ?? ""));
+    const opened = await Promise.all(
+      sockets.map((socket) => Promise.race([once(socket, "open").then(() => 101), refusal(socket)])),
+    );
+    expect([101, 429].map((status) => opened.filter((each) => each === status).length)).toEqual([64, 6]);
+    const stream = openStreams(victim.cookie);
+    await once(stream, "open");
+    for (const socket of [stream, ...sockets]) socket.terminate();
+    expect((await get(secretsOf(bob), full(victim))).status).toBe(200);
+    await logIn(bob);
   });
 
   const streamsUrl = (): string => `ws://127.0.0.1:${listener.port}/streams`;

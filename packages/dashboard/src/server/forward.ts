@@ -71,7 +71,7 @@ export async function forward(
   const sent = {
     method: request.method ?? "GET",
     path,
-    token: session.token,
+    session,
     headers: sendableHeaders(request.headers),
     signal: AbortSignal.any([closed.signal, session.signal]),
     ...(hasBody && { body: request }),

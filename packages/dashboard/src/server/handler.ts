@@ -57,10 +57,9 @@ export class Handler {
     const session = sessions.find(sessionCookie(request.headers));
     const isOwn = kindOfHost(request.headers.host, port()) === "own" && request.headers.origin !== undefined;
     if (!isOwn || !isSameOrigin(request) || session === undefined || request.url !== "/streams") {
-      socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-      return;
+      return refuse(socket, "403 Forbidden");
     }
-    streams.accept(request, socket, head, session);
+    if (!streams.accept(request, socket, head, session)) refuse(socket, "429 Too Many Requests");
   }
 
   async #dispatch(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -184,6 +183,10 @@ export class Handler {
   #ownHost(): string {
     return `${dashboardHost}:${this.#options.port()}`;
   }
+}
+
+function refuse(socket: Duplex, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
 }
 
 function internal(cause: unknown): HttpFailure {

@@ -20,5 +20,6 @@ export class HttpFailure extends Error {
 export const badRequest = (message: string): HttpFailure => new HttpFailure(400, "BadRequest", message);
 export const forbidden = (message: string): HttpFailure => new HttpFailure(403, "Forbidden", message);
 export const notFound = (): HttpFailure => new HttpFailure(404, "NotFound", "Nothing is served here");
+export const tooMany = (message: string): HttpFailure => new HttpFailure(429, "TooManyRequests", message);
 export const noSession = (): HttpFailure =>
   new HttpFailure(401, "Unauthorized", 'There is no session: run "agent-sandbox dashboard" to log in');

@@ -7,7 +7,7 @@ const review = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "S
 
 /** Asks the API server whose token this is. */
 export async function identify(api: Upstream, token: string, namespace: string): Promise<Login> {
-  const { status, text } = await api.call({ method: "POST", path, token, body: review });
+  const { status, text } = await api.call({ method: "POST", path, session: { token }, body: review });
   if (status === 401) throw noSession();
   if (status >= 300) throw new HttpFailure(502, "ServiceUnavailable", `The API server answered ${status} to a login`);
   const { status: found } = JSON.parse(text) as { status?: { userInfo?: { username?: string } } };

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
-import { HttpFailure } from "./http-failure.ts";
+import { tooMany } from "./http-failure.ts";
+import { UserShare } from "./user-share.ts";
 
 /** The user behind a login link or a session. */
 export interface Login {
@@ -11,14 +12,20 @@ export interface Login {
   readonly tokenExpiresAt: number;
 }
 
+interface Code {
+  readonly login: Login;
+  readonly expiresAt: number;
+  readonly slot: Disposable;
+}
+
 const lifetimeMs = 60_000;
-const maxCodes = 1000;
 
 export const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("base64url");
 
 /** Codes of login links: valid once, for one minute, in this process only. A code contains nothing of the token. */
 export class LoginCodes {
-  readonly #codes = new Map<string, Login & { readonly expiresAt: number }>();
+  readonly #codes = new Map<string, Code>();
+  readonly #share = new UserShare({ total: 1000, perUser: 32 });
   readonly #now: () => number;
 
   constructor(now: () => number = Date.now) {
@@ -27,12 +34,11 @@ export class LoginCodes {
 
   create(login: Login): { readonly code: string; readonly expiresAt: number } {
     this.#removeExpired();
-    if (this.#codes.size >= maxCodes) {
-      throw new HttpFailure(429, "TooManyRequests", "Too many logins within a minute: try again later");
-    }
+    const slot = this.#share.hold(login.user);
+    if (slot === undefined) throw tooMany("Too many logins of this user within a minute: try again later");
     const code = randomBytes(32).toString("base64url");
     const expiresAt = this.#now() + lifetimeMs;
-    this.#codes.set(hashOf(code), { ...login, expiresAt });
+    this.#codes.set(hashOf(code), { login, expiresAt, slot });
     return { code, expiresAt };
   }
 
@@ -41,14 +47,17 @@ export class LoginCodes {
     this.#removeExpired();
     const hash = hashOf(code);
     const found = this.#codes.get(hash);
-    this.#codes.delete(hash);
-    if (found === undefined) return undefined;
-    const { expiresAt: _, ...login } = found;
-    return login;
+    this.#remove(hash, found);
+    return found?.login;
   }
 
   #removeExpired(): void {
     const now = this.#now();
-    for (const [hash, { expiresAt }] of this.#codes) if (expiresAt <= now) this.#codes.delete(hash);
+    for (const [hash, code] of this.#codes) if (code.expiresAt <= now) this.#remove(hash, code);
+  }
+
+  #remove(hash: string, code: Code | undefined): void {
+    this.#codes.delete(hash);
+    code?.slot[Symbol.dispose]();
   }
 }

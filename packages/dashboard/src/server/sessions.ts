@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { tooMany } from "./http-failure.ts";
 import { hashOf, type Login } from "./login-codes.ts";
 import type { SavedSession, SessionFile } from "./session-file.ts";
+import { UserShare } from "./user-share.ts";
 
 export interface Session extends Login {
   /** The hash of the cookie. */
@@ -15,31 +17,35 @@ export interface Session extends Login {
 interface Open extends Session {
   readonly closing: AbortController;
   readonly timer: NodeJS.Timeout;
+  readonly slot: Disposable;
 }
 
 const lifetimeMs = 8 * 3_600_000;
-const maxSessions = 1000;
 
-/** The sessions, oldest first. A session ends after eight hours, with its token, or by logging out. */
+/** The sessions, oldest first. A session ends after eight hours, with its token, by logging out, or for a newer one of its user. */
 export class Sessions implements Disposable {
   readonly #sessions = new Map<string, Open>();
   readonly #file: SessionFile | undefined;
   readonly #now: () => number;
+  readonly #share = new UserShare({ total: 1000, perUser: 32 });
 
   constructor(file?: SessionFile, now: () => number = Date.now) {
     this.#file = file;
     this.#now = now;
-    for (const saved of file?.read() ?? []) if (saved.expiresAt > now()) this.#add(saved);
+    for (const saved of file?.read() ?? []) {
+      const slot = saved.expiresAt > now() ? this.#slotOf(saved.user) : undefined;
+      if (slot !== undefined) this.#add(saved, slot);
+    }
   }
 
-  /** Returns the value of the cookie. */
+  /** Returns the value of the cookie. Ends the user's oldest session if the share is used up, and throws if there is none. */
   open(login: Login): { readonly cookie: string; readonly maxAgeSeconds: number } {
     const cookie = randomBytes(32).toString("base64url");
     const requestToken = randomBytes(32).toString("base64url");
     const expiresAt = Math.min(this.#now() + lifetimeMs, login.tokenExpiresAt);
-    const [oldest] = this.#sessions.values();
-    if (this.#sessions.size >= maxSessions && oldest !== undefined) this.#remove(oldest);
-    this.#add({ ...login, id: hashOf(cookie), requestToken, expiresAt });
+    const slot = this.#slotOf(login.user);
+    if (slot === undefined) throw tooMany("Other users have too many sessions: try again later");
+    this.#add({ ...login, id: hashOf(cookie), requestToken, expiresAt }, slot);
     this.#save();
     return { cookie, maxAgeSeconds: Math.max(0, Math.floor((expiresAt - this.#now()) / 1000)) };
   }
@@ -52,30 +58,42 @@ export class Sessions implements Disposable {
   end({ id }: Session): void {
     const found = this.#sessions.get(id);
     if (found === undefined) return;
-    this.#remove(found);
+    this.#remove(found)[Symbol.dispose]();
     this.#save();
   }
 
   [Symbol.dispose](): void {
-    for (const session of this.#sessions.values()) this.#remove(session);
+    for (const session of this.#sessions.values()) this.#remove(session)[Symbol.dispose]();
   }
 
-  #add(session: SavedSession): void {
+  /** That of the user's oldest session, which ends, if there is no other. */
+  #slotOf(user: string): Disposable | undefined {
+    const free = this.#share.hold(user);
+    if (free !== undefined) return free;
+    const oldest = this.#sessions.values().find((session) => session.user === user);
+    return oldest === undefined ? undefined : this.#remove(oldest);
+  }
+
+  #add(session: SavedSession, slot: Disposable): void {
     const closing = new AbortController();
-    const timer = setTimeout(() => this.end(open), session.expiresAt - this.#now()).unref();
-    const open: Open = { ...session, closing, timer, signal: closing.signal };
+    const timer = setTimeout(() => this.end(open), Math.max(0, session.expiresAt - this.#now())).unref();
+    const open: Open = { ...session, closing, timer, slot, signal: closing.signal };
     this.#sessions.set(session.id, open);
   }
 
-  #remove({ id, timer, closing }: Open): void {
+  /** Returns its slot, for the next session or to be disposed. */
+  #remove({ id, timer, closing, slot }: Open): Disposable {
     clearTimeout(timer);
     this.#sessions.delete(id);
     closing.abort();
+    return slot;
   }
 
   #save(): void {
-    this.#file?.write(
-      [...this.#sessions.values()].map(({ closing: _closing, timer: _timer, signal: _signal, ...saved }) => saved),
-    );
+    this.#file?.write([...this.#sessions.values()].map(savedOf));
   }
+}
+
+function savedOf({ id, requestToken, token, user, namespace, tokenExpiresAt, expiresAt }: Session): SavedSession {
+  return { id, requestToken, token, user, namespace, tokenExpiresAt, expiresAt };
 }

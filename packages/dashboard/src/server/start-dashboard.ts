@@ -42,7 +42,7 @@ const shutdownMs = 2000;
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   await using starting = new AsyncDisposableStack();
   const { log = silentLogger, listen, version = "" } = options;
-  const api = starting.use(new Upstream(options.api.url, options.api.ca));
+  const api = starting.use(new Upstream(options.api.url, { ca: options.api.ca }));
   const router = starting.use(new Upstream(options.router));
   const file = options.sessionFile === undefined ? undefined : new SessionFile(options.sessionFile);
   const sessions = starting.use(new Sessions(file));

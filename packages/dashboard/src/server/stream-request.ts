@@ -17,7 +17,7 @@ interface RuntimeCall {
 }
 
 /** The request that a stream sends, with the same paths and headers as requests over HTTP. Throws if the message is not valid. */
-export function upstreamRequest({ path, runtime }: StreamRequest): Omit<UpstreamRequest, "token" | "signal"> {
+export function upstreamRequest({ path, runtime }: StreamRequest): Omit<UpstreamRequest, "session" | "signal"> {
   if (runtime === undefined) return { method: "GET", path: kubePath(path), headers: { accept: "application/json" } };
   if (!isCall(runtime)) throw badRequest("The call is not valid");
   // The length is that of the body below.

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { startWithUser, userToken } from "./upstream.test.support.ts";
+import { type LoggedIn, logIn, otherToken, startWithUser, userToken } from "./upstream.test.support.ts";
 
 let stack: AsyncDisposableStack;
 beforeEach(() => {
@@ -137,4 +137,28 @@ describe("a call of the runtime API over the WebSocket", () => {
     expect((await page.end())?.message).toBeDefined();
     expect(page.router.received.length + page.api.received.length).toBe(before);
   });
+});
+
+test("a user has a limited number of WebSockets, in all sessions together, and others are not affected", async () => {
+  const { dashboard, user } = await startWithUser(stack, (_request, response) => void response.end());
+  const { host, port } = new URL(dashboard.url);
+  const open = async ({ cookie }: LoggedIn): Promise<WebSocket | number | undefined> => {
+    const headers = { host, cookie, origin: `http://${host}` };
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/streams`, { headers });
+    stack.defer(() => socket.terminate());
+    socket.on("error", () => undefined);
+    const refused = once(socket, "unexpected-response").then(
+      ([, response]) => (response as IncomingMessage).statusCode,
+    );
+    return await Promise.race([once(socket, "open").then(() => socket), refused]);
+  };
+  const mallory = [await logIn(dashboard, otherToken), await logIn(dashboard, otherToken)];
+  const opened = await Promise.all(
+    Array.from({ length: 70 }, (_, index) => open((mallory[index % 2] ?? mallory[0])!.user)),
+  );
+  const sockets = opened.filter((each) => each instanceof WebSocket);
+  expect([sockets.length, opened.filter((each) => each === 429).length]).toEqual([64, 6]);
+  expect(await open(user)).toBeInstanceOf(WebSocket);
+  sockets[0]?.terminate();
+  await expect.poll(() => open(mallory[0]!.user)).toBeInstanceOf(WebSocket);
 });

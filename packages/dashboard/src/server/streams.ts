@@ -6,6 +6,7 @@ import { receivableHeaders } from "./forward.ts";
 import type { Session } from "./sessions.ts";
 import { type StreamRequest, upstreamRequest } from "./stream-request.ts";
 import type { Upstream } from "./upstream.ts";
+import { UserShare } from "./user-share.ts";
 
 const maxStreams = 64;
 const maxMessageBytes = 16 * 1024;
@@ -41,13 +42,19 @@ export interface Upstreams {
 export class Streams implements Disposable {
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
   readonly #upstreams: Upstreams;
+  readonly #share = new UserShare({ total: 1000, perUser: 64 });
 
   constructor(upstreams: Upstreams) {
     this.#upstreams = upstreams;
   }
 
-  accept(request: IncomingMessage, socket: Duplex, head: Buffer, session: Session): void {
+  /** False if the user has too many. Nothing was sent then. */
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer, session: Session): boolean {
+    const slot = this.#share.hold(session.user);
+    if (slot === undefined) return false;
+    socket.once("close", () => slot[Symbol.dispose]());
     this.#server.handleUpgrade(request, socket, head, (client) => new Connection(client, session, this.#upstreams));
+    return true;
   }
 
   [Symbol.dispose](): void {
@@ -108,7 +115,7 @@ class Connection {
     try {
       const upstream = runtime === undefined ? this.#upstreams.api : this.#upstreams.router;
       const request = upstreamRequest({ path, runtime });
-      const answer = await upstream.send({ ...request, token: this.#session.token, signal });
+      const answer = await upstream.send({ ...request, session: this.#session, signal });
       if (runtime === undefined) await this.#pass(answer, id, stream);
       else await this.#passBytes(answer, id, stream);
       this.#send({ id, end: true });

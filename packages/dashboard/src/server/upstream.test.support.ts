@@ -82,6 +82,8 @@ export interface StartedDashboard {
 }
 
 export const userToken = "the-token-of-the-user";
+export const otherToken = "the-token-of-another-user";
+const users: Readonly<Record<string, string>> = { [userToken]: "alice", [otherToken]: "mallory" };
 
 /** A dashboard of two upstreams, and a user who has logged in. */
 export async function startWithUser(
@@ -92,9 +94,9 @@ export async function startWithUser(
   const api = stack.use(
     await startUpstream((request, response) => {
       if (request.url?.endsWith("/selfsubjectreviews") !== true) return answer(request, response);
-      const isKnown = request.headers.authorization === `Bearer ${userToken}`;
-      response.statusCode = isKnown ? 201 : 401;
-      response.end(JSON.stringify({ status: { userInfo: { username: "alice" } } }));
+      const username = users[request.headers.authorization?.slice("Bearer ".length) ?? ""];
+      response.statusCode = username === undefined ? 401 : 201;
+      response.end(JSON.stringify({ status: { userInfo: { username } } }));
     }),
   );
   const router = stack.use(await startUpstream(answer));
@@ -107,12 +109,20 @@ export async function startWithUser(
     ...file,
   };
   const dashboard = stack.use(await startDashboard(options));
-  const link = await ask(dashboard, "/logins", { method: "POST", headers: { authorization: `Bearer ${userToken}` } });
-  const { url } = JSON.parse(link.body) as { url: string };
+  return { api, router, dashboard, ...(await logIn(dashboard, userToken)) };
+}
+
+export async function logIn(
+  dashboard: Dashboard,
+  token: string,
+): Promise<Pick<StartedDashboard, "link" | "login" | "user">> {
+  const made = await ask(dashboard, "/logins", { method: "POST", headers: { authorization: `Bearer ${token}` } });
+  const { url } = JSON.parse(made.body) as { url: string };
   const { pathname, search } = new URL(url);
-  const login = await ask(dashboard, pathname + search);
+  const link = pathname + search;
+  const login = await ask(dashboard, link);
   const cookie = (login.headers["set-cookie"]?.[0] ?? "").split(";")[0] ?? "";
   const session = await ask(dashboard, "/session", { headers: { cookie } });
   const { requestToken } = JSON.parse(session.body) as { requestToken: string };
-  return { api, router, dashboard, link: pathname + search, login, user: { cookie, requestToken } };
+  return { link, login, user: { cookie, requestToken } };
 }
