@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 )
@@ -62,7 +64,7 @@ func (c *CodeContext) run(ctx context.Context, code string, o callOptions) (*Cod
 		return nil, err
 	}
 	response, err := c.rest(ctx, restCall{
-		doing: doing, method: http.MethodPost, path: "/contexts/" + url.PathEscape(c.ID) + "/execute", query: url.Values{"stream": {"true"}},
+		doing: doing, method: http.MethodPost, path: "/contexts/" + url.PathEscape(c.ID) + "/execute", query: url.Values{"stream": {"true"}, "keepalive": {keepAliveSeconds}},
 		body: body, header: map[string]string{"Content-Type": "application/json"}, unrepeatable: true,
 	})
 	if err != nil {
@@ -71,12 +73,16 @@ func (c *CodeContext) run(ctx context.Context, code string, o callOptions) (*Cod
 	defer response.Body.Close()
 	result := &CodeResult{}
 	lines := bufio.NewReader(response.Body)
+	isComplete := false
 	for {
 		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return result, ended(ctx, nil)
+		if isComplete && errors.Is(err, io.EOF) {
+			return result, nil
 		}
-		if err := result.add(line, o); err != nil {
+		if err != nil {
+			return result, ended(ctx, failf(OutcomeUnknown, "%s: the connection was lost: %v", doing, err))
+		}
+		if isComplete, err = result.add(line, o); err != nil {
 			return nil, failf(Internal, "%s: %v", doing, err)
 		}
 	}
@@ -91,14 +97,15 @@ func (c *CodeContext) Close(ctx context.Context) error {
 	})
 }
 
-func (r *CodeResult) add(line []byte, o callOptions) error {
+// add reports whether the line is the last one of a run.
+func (r *CodeResult) add(line []byte, o callOptions) (isLast bool, err error) {
 	var event struct {
 		Type, Text               string
 		Data                     map[string]any
 		Name, Message, Traceback string
 	}
 	if err := json.Unmarshal(line, &event); err != nil {
-		return err
+		return false, err
 	}
 	switch event.Type {
 	case "stdout":
@@ -113,7 +120,7 @@ func (r *CodeResult) add(line []byte, o callOptions) error {
 	case "error":
 		r.Error = &CodeError{Name: event.Name, Message: event.Message, Traceback: event.Traceback}
 	}
-	return nil
+	return event.Type == "end", nil
 }
 
 // RunCode runs Python code in a context that lasts as long as this handle. Variables are kept between calls. If the context is gone, for

@@ -12,6 +12,9 @@ import (
 
 const restPort = 8080
 
+// keepAliveSeconds is how long a stream may be silent: the router ends it after three minutes.
+const keepAliveSeconds = "60"
+
 var restReasons = map[string]Reason{
 	"INVALID_ARGUMENT": InvalidArgument, "UNAUTHENTICATED": Unauthenticated, "MISDIRECTED": NotFound, "PERMISSION_DENIED": Forbidden,
 	"NOT_FOUND": NotFound, "CONFLICT": Conflict, "FAILED_PRECONDITION": Conflict, "OUTCOME_UNKNOWN": OutcomeUnknown,

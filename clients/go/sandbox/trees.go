@@ -82,7 +82,7 @@ type Watch struct {
 // Watch returns when the watch of a path is in place. It ends with the context or Close. With recursive it includes subdirectories.
 func (f *Files) Watch(ctx context.Context, path string, recursive bool) (*Watch, error) {
 	doing := fmt.Sprintf("Cannot watch %q", path)
-	query := url.Values{}
+	query := url.Values{"keepalive": {keepAliveSeconds}}
 	if recursive {
 		query.Set("recursive", "true")
 	}
@@ -104,11 +104,15 @@ func (f *Files) Watch(ctx context.Context, path string, recursive bool) (*Watch,
 
 // Next waits for the next change.
 func (w *Watch) Next() (FileChange, error) {
-	var change FileChange
-	if err := readLine(w.lines, &change); err != nil {
-		return change, lost(w.doing, err, true)
+	for {
+		var change FileChange
+		if err := readLine(w.lines, &change); err != nil {
+			return change, lost(w.doing, err, true)
+		}
+		if change.Type != "keepalive" {
+			return change, nil
+		}
 	}
-	return change, nil
 }
 
 // Close ends the watch.

@@ -19,7 +19,7 @@ export {
   snapshots,
 } from "./kube/resources.ts";
 export { type Verdict, waitFor } from "./kube/wait.ts";
-export { callJson, callRest } from "./runtime/rest.ts";
+export { callJson, callRest, keepAliveSeconds } from "./runtime/rest.ts";
 export { Router, type Target } from "./runtime/router.ts";
 export { callUnary } from "./runtime/rpc.ts";
 export { type CreateOptions, forkOf, type Identity } from "./sandbox/create-options.ts";

@@ -1,5 +1,5 @@
 import { isSandboxError, type Sandbox, SandboxError } from "@agent-sandbox/sdk";
-import { callJson, callRest, Deadline, type Target } from "@agent-sandbox/sdk/internal";
+import { callJson, callRest, Deadline, keepAliveSeconds, type Target } from "@agent-sandbox/sdk/internal";
 import type { Call } from "../caller.ts";
 import { BoundedOutput } from "../results/bounded-output.ts";
 import { type CodeEvent, type CodeValue, readCodeEvents } from "./code-events.ts";
@@ -66,7 +66,7 @@ async function execute(call: Call, sandbox: Sandbox, wanted: RunCode): Promise<C
     deadline,
     method: "POST",
     path: `/contexts/${nameOf(language, context)}/execute`,
-    query: { stream: true },
+    query: { stream: true, keepalive: keepAliveSeconds },
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ code, timeout_seconds: timeoutSeconds }),
     isRepeatable: false,

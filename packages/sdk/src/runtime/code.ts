@@ -1,8 +1,9 @@
 import type { CallOptions } from "../deadline.ts";
+import { SandboxError } from "../errors.ts";
 import { discard } from "../http/exchange.ts";
 import { readJsonLines } from "../http/lines.ts";
 import { operate } from "../telemetry/operation.ts";
-import { callJson, callRest } from "./rest.ts";
+import { callJson, callRest, keepAliveSeconds } from "./rest.ts";
 import type { Router, Target } from "./router.ts";
 
 export type Language = "python" | "javascript";
@@ -103,7 +104,7 @@ export class CodeContext implements AsyncDisposable {
       doing,
       method: "POST",
       path: `/contexts/${encodeURIComponent(this.id)}/execute`,
-      query: { stream: true },
+      query: { stream: true, keepalive: keepAliveSeconds },
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ code, timeout_seconds: timeoutMs / 1000 }),
       isRepeatable: false,
@@ -152,6 +153,7 @@ async function collect(
     stderr: "",
     results: [],
   };
+  let isComplete = false;
   for await (const { type, text = "", data = {}, name = "", message = "", traceback = "" } of events) {
     if (type === "stdout") onStdout?.(text);
     if (type === "stderr") onStderr?.(text);
@@ -161,7 +163,9 @@ async function collect(
       found.results.push(data);
     }
     if (type === "error") found.error = { name, message, traceback };
+    if (type === "end") isComplete = true;
   }
+  if (!isComplete) throw new SandboxError("OutcomeUnknown", "Cannot run the code: the connection was lost");
   const text = found.results.at(-1)?.["text/plain"];
   return typeof text === "string" ? { ...found, text } : found;
 }

@@ -14,7 +14,7 @@ import {
   type WireInfo,
 } from "./file-entry.ts";
 import { encodePath } from "./file-path.ts";
-import { callJson, callRest, type RestCall } from "./rest.ts";
+import { callJson, callRest, keepAliveSeconds, type RestCall } from "./rest.ts";
 import type { Router, Target } from "./router.ts";
 
 /** Bytes `first` to `last`, both included. Without `last`: to the end. */
@@ -218,14 +218,15 @@ export class Files {
   ): AsyncGenerator<FileChange> {
     const { recursive, signal, onReady } = options;
     const doing = `Cannot watch "${path}"`;
+    const query = { recursive, keepalive: keepAliveSeconds };
     const open = (deadline: Deadline) =>
-      this.#rest({ doing, deadline, method: "GET", path: `/watch/${encodePath(path)}`, query: { recursive } });
+      this.#rest({ doing, deadline, method: "GET", path: `/watch/${encodePath(path)}`, query });
     return this.#operateStream("watch", { doing, options: { signal } }, async function* (deadline) {
       const response = await open(deadline);
       deadline.disarm();
       for await (const { type, path: changed = "" } of readJsonLines<{ type: string; path?: string }>(response.body)) {
         if (type === "ready") onReady?.();
-        else yield { type: type as FileChange["type"], path: changed };
+        else if (type !== "keepalive") yield { type: type as FileChange["type"], path: changed };
       }
     });
   }

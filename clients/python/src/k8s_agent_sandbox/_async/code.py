@@ -9,6 +9,7 @@ from urllib.parse import quote
 from .._aio import traced
 from .._core.deadline import Deadline
 from .._core.results import CodeError, CodeResult, Language
+from .._core.wire import KEEP_ALIVE_SECONDS
 from ..exceptions import SandboxError, SandboxRequestError
 from .rest import AsyncRest, json_lines
 
@@ -63,7 +64,7 @@ class AsyncCodeContext:
             deadline,
             "POST",
             f"/contexts/{quote(self.id, safe='')}/execute",
-            query={"stream": True},
+            query={"stream": True, "keepalive": KEEP_ALIVE_SECONDS},
             headers=[("content-type", "application/json")],
             body=json.dumps({"code": code, "timeout_seconds": timeout}).encode(),
             is_repeatable=False,
@@ -72,6 +73,7 @@ class AsyncCodeContext:
         texts: dict[str, list[str]] = {"stdout": [], "stderr": []}
         results: list[Mapping[str, Any]] = []
         error: CodeError | None = None
+        is_complete = False
         try:
             async for event in json_lines(response):
                 kind, text = event.get("type"), event.get("text", "")
@@ -86,6 +88,8 @@ class AsyncCodeContext:
                     results.append(event.get("data", {}))
                 elif kind == "error":
                     error = CodeError(event.get("name", ""), event.get("message", ""), event.get("traceback", ""))
+                elif kind == "end":
+                    is_complete = True
         except SandboxError as lost:
             if lost.reason != "Unreachable":
                 raise
@@ -93,6 +97,8 @@ class AsyncCodeContext:
             raise SandboxRequestError(text, reason="OutcomeUnknown") from lost
         finally:
             await response.close()
+        if not is_complete:
+            raise SandboxRequestError(f"{doing}: the connection was lost", reason="OutcomeUnknown")
         return CodeResult("".join(texts["stdout"]), "".join(texts["stderr"]), tuple(results), error)
 
     @traced("close_context")

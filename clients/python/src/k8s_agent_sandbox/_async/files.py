@@ -9,7 +9,7 @@ from .._core.deadline import Deadline
 from .._core.identity import SandboxIdentity
 from .._core.parse import entry_of, file_info_of, tree_entry_of
 from .._core.results import FileChange, FileEntry, FileInfo, TreeEntry
-from .._core.wire import bytes_of, encode_path
+from .._core.wire import KEEP_ALIVE_SECONDS, bytes_of, encode_path
 from ..exceptions import SandboxArgumentError, SandboxError
 from .http import AsyncResponse
 from .rest import AsyncRest, json_lines
@@ -134,7 +134,7 @@ class AsyncFiles:
     async def remove(self, path: str, *, recursive: bool = False, timeout: float | None = None) -> None:
         """Deletes a file, a link or an empty directory; with `recursive` also a directory with its content."""
         deadline = Deadline(timeout, _DEFAULT_TIMEOUT, f'Cannot delete "{path}"')
-        query = {"recursive": True if recursive else None}
+        query: dict[str, int | None] = {"recursive": True if recursive else None, "keepalive": KEEP_ALIVE_SECONDS}
         await (await self._rest.call(deadline, "DELETE", f"/files/{encode_path(path)}", query=query)).read()
 
     @traced("make_dir")
@@ -180,15 +180,16 @@ class AsyncFiles:
     ) -> Stream[FileChange]:
         """Changes below a path, until the iteration ends. The watch is in place when `on_ready` is called."""
         deadline = Deadline(None, _DEFAULT_TIMEOUT, f'Cannot watch "{path}"')
-        query = {"recursive": True if recursive else None}
+        query: dict[str, int | None] = {"recursive": True if recursive else None, "keepalive": KEEP_ALIVE_SECONDS}
         response = await self._rest.call(deadline, "GET", f"/watch/{encode_path(path)}", query=query, is_whole=False)
         deadline.disarm()
         try:
             async for event in json_lines(response):
-                if event["type"] != "ready":
+                if event["type"] == "ready":
+                    if on_ready is not None:
+                        on_ready()
+                elif event["type"] != "keepalive":
                     yield FileChange(event["type"], event.get("path", ""))
-                elif on_ready is not None:
-                    on_ready()
         finally:
             await response.close()
 

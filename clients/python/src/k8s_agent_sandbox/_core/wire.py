@@ -11,6 +11,9 @@ from urllib.parse import quote, urlencode
 
 from ..exceptions import SandboxError
 
+#: How long a stream may be silent before sandboxd sends a sign of life. The router ends a silent one after three minutes.
+KEEP_ALIVE_SECONDS = 60
+
 
 def bytes_of(data: str | bytes | bytearray | memoryview) -> bytes:
     """A text as UTF-8."""

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from .._blocking import traced
 from .._core.deadline import Deadline
 from .._core.results import CodeError, CodeResult, Language
+from .._core.wire import KEEP_ALIVE_SECONDS
 from ..exceptions import SandboxError, SandboxRequestError
 from .rest import Rest, json_lines
 
@@ -64,7 +65,7 @@ class CodeContext:
             deadline,
             "POST",
             f"/contexts/{quote(self.id, safe='')}/execute",
-            query={"stream": True},
+            query={"stream": True, "keepalive": KEEP_ALIVE_SECONDS},
             headers=[("content-type", "application/json")],
             body=json.dumps({"code": code, "timeout_seconds": timeout}).encode(),
             is_repeatable=False,
@@ -73,6 +74,7 @@ class CodeContext:
         texts: dict[str, list[str]] = {"stdout": [], "stderr": []}
         results: list[Mapping[str, Any]] = []
         error: CodeError | None = None
+        is_complete = False
         try:
             for event in json_lines(response):
                 kind, text = event.get("type"), event.get("text", "")
@@ -87,6 +89,8 @@ class CodeContext:
                     results.append(event.get("data", {}))
                 elif kind == "error":
                     error = CodeError(event.get("name", ""), event.get("message", ""), event.get("traceback", ""))
+                elif kind == "end":
+                    is_complete = True
         except SandboxError as lost:
             if lost.reason != "Unreachable":
                 raise
@@ -94,6 +98,8 @@ class CodeContext:
             raise SandboxRequestError(text, reason="OutcomeUnknown") from lost
         finally:
             response.close()
+        if not is_complete:
+            raise SandboxRequestError(f"{doing}: the connection was lost", reason="OutcomeUnknown")
         return CodeResult("".join(texts["stdout"]), "".join(texts["stderr"]), tuple(results), error)
 
     @traced("close_context")

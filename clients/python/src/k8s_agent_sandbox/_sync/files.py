@@ -10,7 +10,7 @@ from .._core.deadline import Deadline
 from .._core.identity import SandboxIdentity
 from .._core.parse import entry_of, file_info_of, tree_entry_of
 from .._core.results import FileChange, FileEntry, FileInfo, TreeEntry
-from .._core.wire import bytes_of, encode_path
+from .._core.wire import KEEP_ALIVE_SECONDS, bytes_of, encode_path
 from ..exceptions import SandboxArgumentError, SandboxError
 from .http import Response
 from .rest import Rest, json_lines
@@ -135,7 +135,7 @@ class Files:
     def remove(self, path: str, *, recursive: bool = False, timeout: float | None = None) -> None:
         """Deletes a file, a link or an empty directory; with `recursive` also a directory with its content."""
         deadline = Deadline(timeout, _DEFAULT_TIMEOUT, f'Cannot delete "{path}"')
-        query = {"recursive": True if recursive else None}
+        query: dict[str, int | None] = {"recursive": True if recursive else None, "keepalive": KEEP_ALIVE_SECONDS}
         (self._rest.call(deadline, "DELETE", f"/files/{encode_path(path)}", query=query)).read()
 
     @traced("make_dir")
@@ -181,15 +181,16 @@ class Files:
     ) -> Stream[FileChange]:
         """Changes below a path, until the iteration ends. The watch is in place when `on_ready` is called."""
         deadline = Deadline(None, _DEFAULT_TIMEOUT, f'Cannot watch "{path}"')
-        query = {"recursive": True if recursive else None}
+        query: dict[str, int | None] = {"recursive": True if recursive else None, "keepalive": KEEP_ALIVE_SECONDS}
         response = self._rest.call(deadline, "GET", f"/watch/{encode_path(path)}", query=query, is_whole=False)
         deadline.disarm()
         try:
             for event in json_lines(response):
-                if event["type"] != "ready":
+                if event["type"] == "ready":
+                    if on_ready is not None:
+                        on_ready()
+                elif event["type"] != "keepalive":
                     yield FileChange(event["type"], event.get("path", ""))
-                elif on_ready is not None:
-                    on_ready()
         finally:
             response.close()
 
