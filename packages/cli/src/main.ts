@@ -9,7 +9,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  await createProgram().parseAsync();
+  await createProgram(process.argv.slice(2)).parseAsync();
 } catch (error) {
   process.exitCode = reportFailure(error);
 }

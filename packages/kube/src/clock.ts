@@ -1,4 +1,3 @@
-import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** A monotonic clock: a jump of the machine's wall clock does not affect timers. */
