@@ -9,6 +9,7 @@ export interface Table {
       readonly metadata?: {
         readonly namespace?: string;
         readonly name?: string;
+        readonly resourceVersion?: string;
         readonly annotations?: Readonly<Record<string, string>>;
       };
     };

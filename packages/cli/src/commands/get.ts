@@ -1,6 +1,9 @@
+import { sandboxes } from "@agent-sandbox/api";
+import { isReason } from "@agent-sandbox/kube/requests";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
-import { displayName, fetchJson, RefusedError, refused, type ServedResource } from "../client/discovery.ts";
+import { displayName, fetchJson, RefusedError, type ServedResource } from "../client/discovery.ts";
 import { sandboxOfClaim } from "../client/find-sandbox.ts";
+import { followTable, tableType } from "../client/follow-table.ts";
 import { withResources } from "../client/known-resources.ts";
 import { readKernels, readPods } from "../client/pod-runtimes.ts";
 import { formatTable, GrowingTable, type Table } from "../client/table.ts";
@@ -15,7 +18,6 @@ export interface GetOptions extends GlobalOptions {
   readonly watch?: boolean;
 }
 
-const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const outputs = ["json", "yaml", "name", "wide"];
 
 export async function get(type: string, names: readonly string[], options: GetOptions): Promise<void> {
@@ -90,7 +92,7 @@ async function readAll(
 
 /** Prints the table, and then a row for each change until this program is interrupted. */
 async function watchTable(
-  { transport, namespace }: Connection,
+  connection: Connection,
   resource: ServedResource,
   names: readonly string[],
   options: GetOptions,
@@ -99,30 +101,26 @@ async function watchTable(
     wide: options.output === "wide",
     namespaces: options.allNamespaces === true && resource.namespaced,
   });
-  const [list = ""] = pathsOf(resource, [], { ...options, namespace });
+  const [list = ""] = pathsOf(resource, [], { ...options, namespace: connection.namespace });
+  const wanted = await Promise.all(names.map((name) => heldBy(connection, resource, name)));
   const query = [
     list.includes("?") ? "" : "?",
-    ...names.map((name) => `&fieldSelector=metadata.name%3D${encodeURIComponent(name)}`),
+    ...wanted.map((name) => `&fieldSelector=metadata.name%3D${encodeURIComponent(name)}`),
   ];
-  const path = `${list}${query.join("")}`;
-  for (;;) {
-    // A watch without a version begins with the objects that exist.
-    const { status, body, events } = await transport.stream({
-      method: "GET",
-      path: `${path}&watch=true`,
-      headers: { accept: tableType },
-    });
-    if (events === undefined) throw refused(path, status, body);
-    // Only the first event of a watch names the columns.
-    let columns: Table["columnDefinitions"] = [];
-    for await (const batch of events) {
-      for (const { object } of batch) {
-        const { columnDefinitions, rows } = object as unknown as Partial<Table>;
-        columns = columnDefinitions ?? columns;
-        if (rows) console.log(table.add({ columnDefinitions: columns, rows }));
-      }
-    }
+  for await (const rows of followTable(connection.transport, `${list}${query.join("")}`)) console.log(table.add(rows));
+}
+
+/** The name of the Sandbox that is meant: a claim's name stands for that of its sandbox. A name of neither may be created later. */
+async function heldBy(connection: Connection, resource: ServedResource, name: string): Promise<string> {
+  if (!isSandboxes(resource)) return name;
+  const { client, namespace } = connection;
+  try {
+    await client.get(sandboxes, { name, namespace });
+    return name;
+  } catch (error) {
+    if (!isReason(error, "NotFound")) throw error;
   }
+  return (await sandboxOfClaim(connection, name)) ?? name;
 }
 
 /** Adds the columns of wide output that need other objects. */
