@@ -1,6 +1,6 @@
 import type { Sandbox } from "@agent-sandbox/api";
 import { expect, test } from "vitest";
-import { mergePatch, readEdit, yamlOf } from "./manifest.ts";
+import { mergePatch, readEdit, whyLocked, yamlOf } from "./manifest.ts";
 
 const sandbox: Sandbox = {
   apiVersion: "agents.x-k8s.io/v1beta1",
@@ -41,3 +41,16 @@ test.for<[string, string, string]>([
 test("a merge patch of equal objects is nothing", () => {
   expect(mergePatch({ a: [1], b: { c: 1 } }, { a: [1], b: { c: 1 } })).toBeUndefined();
 });
+
+const withNote = (note: string): Sandbox => ({ ...sandbox, metadata: { ...sandbox.metadata, annotations: { note } } });
+
+test.for(["plain text, and \u00e4 \ud83d\ude00", "two\nlines\tand a tab"])("text with %j can be edited", (note) => {
+  expect(whyLocked(withNote(note))).toBeUndefined();
+});
+
+test.for(["\u202eright to left", "zero\u200bwidth", "a byte order mark \ufeff"])(
+  "text with %j cannot be edited, because a text field would not show it",
+  (note) => {
+    expect(whyLocked(withNote(note))).toContain("hidden");
+  },
+);

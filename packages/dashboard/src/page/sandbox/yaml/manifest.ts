@@ -1,6 +1,7 @@
 /** The object as text, and the patch that an edit of it means. Pure. */
 import type { Sandbox } from "@agent-sandbox/api";
 import { parse, stringify } from "yaml";
+import { cleanLines } from "../../components/clean-text.ts";
 
 const mostCharacters = 1_000_000;
 const serverFields: readonly string[] = [
@@ -17,6 +18,13 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 export function yamlOf(sandbox: Sandbox, isComplete: boolean): string {
   if (isComplete) return stringify(sandbox, { lineWidth: 0 });
   return stringify(editable(sandbox), { lineWidth: 0 });
+}
+
+/** Why it cannot be edited as text; undefined if it can. A text field shows no hidden characters: applying would change them too. */
+export function whyLocked(sandbox: Sandbox): string | undefined {
+  const text = yamlOf(sandbox, false);
+  if (cleanLines(text) === text) return undefined;
+  return "It has characters that are hidden or change how text looks: use kubectl to edit it";
 }
 
 function editable({ apiVersion, kind, metadata, spec }: Sandbox): object {

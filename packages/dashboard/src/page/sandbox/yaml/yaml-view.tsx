@@ -13,7 +13,7 @@ import { sandboxes } from "../../data/resources.ts";
 import { useCan } from "../../data/use-data.ts";
 import { useSandbox } from "../sandbox-context.tsx";
 import { DiffView } from "./diff-view.tsx";
-import { type Edited, readEdit, yamlOf } from "./manifest.ts";
+import { type Edited, readEdit, whyLocked, yamlOf } from "./manifest.ts";
 
 export default function YamlView() {
   const { sandbox } = useSandbox();
@@ -21,6 +21,8 @@ export default function YamlView() {
   const canChange = useCan("patch", sandboxes, { namespace });
   const [hasStatus, setStatus] = useState(false);
   const present = useMemo(() => yamlOf(sandbox, hasStatus), [sandbox, hasStatus]);
+  const locked = useMemo(() => whyLocked(sandbox), [sandbox]);
+  const canEdit = canChange && !hasStatus && locked === undefined;
   const [draft, setDraft] = useState<{ readonly text: string; readonly base: Sandbox }>();
   const [review, setReview] = useState<{ readonly edited: Edited; readonly result: Sandbox }>();
   const { check, apply, isBusy, error } = useEdit(sandbox, setReview, () => {
@@ -31,19 +33,15 @@ export default function YamlView() {
   return (
     <section className="card yaml-editor" aria-label="YAML of the sandbox">
       <div className="list-bar">
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={hasStatus}
-            disabled={draft !== undefined}
-            onChange={(event) => setStatus(event.target.checked)}
-          />
-          Status and managed fields
-        </label>
+        <StatusSwitch isOn={hasStatus} isDisabled={draft !== undefined} onChange={setStatus} />
+        <span className="faint small" role="status">
+          {canChange && locked}
+        </span>
         <span className="space" />
+        {canChange && locked !== undefined && <span className="badge">Read only</span>}
         {isStale && <span className="badge tone-busy">Somebody changed the object meanwhile</span>}
         <CopyButton text={draft?.text ?? present} label="Copy YAML" />
-        {canChange && (
+        {canChange && (locked === undefined || draft !== undefined) && (
           <EditButtons
             isChanged={draft !== undefined}
             isBusy={isBusy}
@@ -57,7 +55,7 @@ export default function YamlView() {
         className="code-editor"
         aria-label="YAML"
         spellCheck={false}
-        readOnly={!canChange || hasStatus}
+        readOnly={draft === undefined && !canEdit}
         value={draft?.text ?? cleanLines(present)}
         onChange={(event) => setDraft({ text: event.target.value, base: draft?.base ?? sandbox })}
       />
@@ -72,6 +70,26 @@ export default function YamlView() {
         />
       )}
     </section>
+  );
+}
+
+interface StatusSwitchProps {
+  readonly isOn: boolean;
+  readonly isDisabled: boolean;
+  readonly onChange: (isOn: boolean) => void;
+}
+
+function StatusSwitch({ isOn, isDisabled, onChange }: StatusSwitchProps) {
+  return (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={isOn}
+        disabled={isDisabled}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      Status and managed fields
+    </label>
   );
 }
 
