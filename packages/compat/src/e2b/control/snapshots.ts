@@ -13,10 +13,12 @@ import { answerWithinMs } from "./create.ts";
 import { formatCursor, parseCursor } from "./page-cursor.ts";
 import { templateOf } from "./sandbox-json.ts";
 
+const nameRefusal = "name is not supported: use the id of the snapshot";
+
 /** `POST /sandboxes/{id}/snapshots` */
 export async function takeSnapshot(call: ControlCall): Promise<void> {
   const body = await readJsonObject(call.request, maxControlBytes);
-  if (textField(body, "name") !== undefined) throw badRequest("name is not supported: use the id of the snapshot");
+  if (textField(body, "name") !== undefined) throw badRequest(nameRefusal);
   const depth = (flagField(body, "memory") ?? true) ? "Memory" : "Filesystem";
   const machine = await requireBound(call);
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(answerWithinMs)]);
@@ -92,9 +94,11 @@ async function untilComplete(
 
 const maxLimit = 100;
 
-/** `GET /snapshots?sandboxID&limit&nextToken` */
+/** `GET /snapshots?sandboxID&limit&nextToken`. `name` is refused. */
 export async function listSnapshots({ account, query, response }: ControlCall): Promise<void> {
   const { client, namespace } = account;
+  // Snapshots have no names here.
+  if (query.has("name")) throw badRequest(nameRefusal);
   const source = query.get("sandboxID");
   const limit = Math.min(maxLimit, Number(query.get("limit") ?? maxLimit) || maxLimit);
   const token = query.get("nextToken") ?? "";
