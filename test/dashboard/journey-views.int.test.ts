@@ -111,7 +111,7 @@ describe.skipIf(reason !== undefined)("a person who looks around", { timeout: 18
     await box.apply(claim, snapshot);
     await using visit = await open("/claims/default/claimed");
     const { page } = visit;
-    await page.getByRole("region", { name: "Summary" }).getByRole("link", { name: "bench" }).waitFor();
+    await page.getByRole("region", { name: "Summary" }).getByRole("link", { name: "bench", exact: true }).waitFor();
     await page.goto(new URL("/snapshots/default/kept", page.url()).href);
     const summary = page.getByRole("region", { name: "Summary" });
     await summary.getByText("The sandbox stood still for").waitFor();

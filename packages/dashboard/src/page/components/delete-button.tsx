@@ -29,9 +29,10 @@ export function DeleteButton<T extends KubeObject>({ resource, object, noun, chi
   const [isOpen, setOpen] = useState(false);
   if (!useCan("delete", resource, { namespace })) return null;
   const run = async (): Promise<void> => {
+    const shown = location.pathname;
     await api.delete(resource, { namespace, name }, { uid });
     toast.done(`${resource.kind} "${name}" deleted`);
-    navigate(next);
+    if (location.pathname === shown) navigate(next);
   };
   return (
     <>

@@ -2,10 +2,10 @@
 import { useLocation } from "wouter";
 import { useToast } from "../components/toast.tsx";
 import { useBackend } from "../data/backend.ts";
+import { setMode } from "../sandbox/actions/set-mode.ts";
 import { usePreferences } from "../shell/preferences.tsx";
 import { useScope } from "../shell/scope.tsx";
 import type { Effect, PaletteDialog } from "./command.ts";
-import { setMode } from "./set-mode.ts";
 
 interface Handlers {
   readonly onDialog: (dialog: PaletteDialog) => void;

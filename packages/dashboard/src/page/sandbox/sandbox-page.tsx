@@ -4,8 +4,8 @@
  */
 import type { Pod, Sandbox } from "@agent-sandbox/api";
 import { Boxes, Lock } from "lucide-react";
-import { lazy, type ReactNode, Suspense } from "react";
-import { useSearchParams } from "wouter";
+import { lazy, type ReactNode, Suspense, useRef } from "react";
+import { Link, useSearchParams } from "wouter";
 import { EmptyState } from "../components/empty-state.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { Text } from "../components/text.tsx";
@@ -29,6 +29,8 @@ const YamlView = lazy(() => tryAgain(() => import("./yaml/yaml-view.tsx")));
 
 export default function SandboxPage({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { object, state, error } = useObject(sandboxes, { namespace, name });
+  const wasShown = useRef(false);
+  wasShown.current ||= object !== undefined;
   if (object !== undefined) return <Loaded sandbox={object} />;
   return (
     <>
@@ -41,8 +43,12 @@ export default function SandboxPage({ namespace, name }: { readonly namespace: s
           </EmptyState>
         )}
         {state !== "loading" && state !== "refused" && (
-          <EmptyState icon={Boxes} title="This sandbox does not exist">
-            It may have been deleted. Its events are kept for an hour.
+          <EmptyState
+            icon={Boxes}
+            title={wasShown.current ? "This sandbox was deleted" : "This sandbox does not exist"}
+          >
+            {!wasShown.current && "It may have been deleted. "}
+            Its events are kept for an hour. <Link href="/sandboxes">Show all sandboxes</Link>
           </EmptyState>
         )}
       </div>

@@ -1,6 +1,7 @@
 /** What the buttons and dialogs of the actions start, and where the page goes afterwards. */
 import type { Sandbox, SandboxClaim } from "@agent-sandbox/api";
 import { useLocation } from "wouter";
+import { hrefIn } from "../../model/links.ts";
 import { extend, fork, remove, restart, resume, type SnapshotChoices, suspend, takeSnapshot } from "./perform.ts";
 import type { Tasks } from "./use-task.ts";
 
@@ -17,6 +18,11 @@ export interface Submit {
 export function useSubmit({ run }: Tasks, { metadata }: Sandbox, claim: SandboxClaim | undefined): Submit {
   const [, navigate] = useLocation();
   const { name = "", namespace = "" } = metadata;
+  const own = hrefIn("sandboxes", { namespace, name });
+  /** The user may have gone on to another page. */
+  const leaveFor = (next: string): void => {
+    if (location.pathname === own) navigate(next);
+  };
   return {
     resume: () => run({ title: "Resuming", done: `"${name}" resumed`, failed: "Cannot resume", work: resume }),
     suspend: () => run({ title: "Suspending", done: `"${name}" suspended`, failed: "Cannot suspend", work: suspend }),
@@ -38,11 +44,11 @@ export function useSubmit({ run }: Tasks, { metadata }: Sandbox, claim: SandboxC
     fork: async (fresh) => {
       const work = (task: Parameters<typeof fork>[0]) => fork(task, fresh);
       const isDone = await run({ title: "Forking", done: `Fork "${fresh}" runs`, failed: "Cannot fork", work });
-      if (isDone) navigate(`/sandboxes/${encodeURIComponent(namespace)}/${encodeURIComponent(fresh)}`);
+      if (isDone) leaveFor(hrefIn("sandboxes", { namespace, name: fresh }));
     },
     delete: async () => {
       const wanted = { title: "Deleting", done: `"${name}" deleted`, failed: "Cannot delete", work: remove };
-      if (await run(wanted)) navigate("/sandboxes");
+      if (await run(wanted)) leaveFor("/sandboxes");
     },
   };
 }

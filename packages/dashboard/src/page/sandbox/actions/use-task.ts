@@ -1,8 +1,8 @@
 /**
- * Runs one action at a time, with its progress. An action goes on when its dialog is closed, and ends when the page of the sandbox is
- * left: what the server was asked for still happens.
+ * Runs one action at a time, with its progress. An action goes on when its dialog is closed and when the page of the sandbox is left; a
+ * message then says how it ended.
  */
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { useToast } from "../../components/toast.tsx";
 import { useBackend } from "../../data/backend.ts";
 import { useSandbox } from "../sandbox-context.tsx";
@@ -36,23 +36,17 @@ export function useTasks(): Tasks {
   const [running, setRunning] = useState<Running>();
   const latest = useRef(sandbox);
   latest.current = sandbox;
-  const leaving = useRef<AbortController>(undefined);
-  useEffect(() => {
-    leaving.current = new AbortController();
-    return () => leaving.current?.abort(new Error("The page was left"));
-  }, []);
   const run = useMemo(
     () =>
       async ({ title, done, failed, work }: Wanted): Promise<boolean> => {
-        const signal = leaving.current?.signal ?? AbortSignal.abort();
         const onProgress = (progress: string): void => setRunning({ title, progress });
         setRunning({ title, progress: "" });
         try {
-          await work({ api, sandbox: latest.current, onProgress, signal });
+          await work({ api, sandbox: latest.current, onProgress });
           toast.done(done);
           return true;
         } catch (error) {
-          if (!signal.aborted) toast.failed(failed, error);
+          toast.failed(failed, error);
           return false;
         } finally {
           setRunning(undefined);

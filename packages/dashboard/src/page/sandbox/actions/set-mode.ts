@@ -1,8 +1,8 @@
 import { activityChange, type Sandbox } from "@agent-sandbox/api";
-import type { ApiClient } from "../data/api-client.ts";
-import { sandboxes } from "../data/resources.ts";
+import type { ApiClient } from "../../data/api-client.ts";
+import { sandboxes } from "../../data/resources.ts";
 
-/** Asks for a sandbox to be suspended or resumed. Recorded activity wakes one that was idle. Changes only this object, not a newer one. */
+/** Asks for a sandbox to be suspended or resumed. Recorded activity wakes one that was idle. A newer one of the same name is not changed. */
 export async function setMode(api: ApiClient, sandbox: Sandbox, what: "suspend" | "resume"): Promise<void> {
   const { namespace, name = "", uid } = sandbox.metadata;
   const { metadata } = what === "resume" ? activityChange(sandbox, Date.now()).body : { metadata: {} };
