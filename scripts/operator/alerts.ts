@@ -1,4 +1,5 @@
 import { managerName, routerService } from "../../packages/cli/src/operator/settings.ts";
+import { nodeJobs } from "./box-scrape-config.ts";
 
 interface AlertRule {
   readonly alert: string;
@@ -15,6 +16,9 @@ function alert(
   const { expr, severity, summary, description } = rule;
   return { alert: name, expr, for: rule.for, labels: { severity }, annotations: { summary, description } };
 }
+
+/** The kubelets, as Prometheus for clusters names their job, and the node of a box. */
+const nodes = `job=~"kubelet|${Object.values(nodeJobs).join("|")}"`;
 
 /** The alerts of `deploy/monitoring`. `docs/alerts.md` has a section for each, which a test checks. */
 export const alertRules: readonly AlertRule[] = [
@@ -98,6 +102,14 @@ export const alertRules: readonly AlertRule[] = [
     severity: "warning",
     summary: "More than 50 requests wait for sandboxes that do not become ready.",
     description: "Sandboxes are woken by traffic and do not start, or start slowly.",
+  }),
+  alert("AgentSandboxNodeDown", {
+    expr: `min by (job, instance) (up{${nodes}}) == 0`,
+    for: "5m",
+    severity: "warning",
+    summary: "The target {{ $labels.instance }} of {{ $labels.job }} cannot be scraped.",
+    description:
+      "If the node is down, its sandboxes are too. Otherwise their processors, memory and volumes are not known, and AgentSandboxVolumeFull cannot fire.",
   }),
   alert("AgentSandboxVolumeFull", {
     expr: `kubelet_volume_stats_used_bytes / kubelet_volume_stats_capacity_bytes > 0.9 and on (namespace) sum by (namespace) (agent_sandboxes{job="${managerName}"})`,

@@ -2,6 +2,9 @@ import { managerName, routerService } from "../../packages/cli/src/operator/sett
 
 const folder = "/etc/prometheus/agent-sandbox";
 
+/** The node of a box has a job for its Pods and one for its volumes. */
+export const nodeJobs = { pods: "agent-sandbox-node", volumes: "agent-sandbox-volumes" } as const;
+
 /** All parts of a box have the address of its API server, which checks the token. */
 function job(name: string, path: string): object {
   return {
@@ -22,7 +25,7 @@ export const scrapeConfig = {
     job(managerName, "/agent-sandbox/metrics/manager"),
     job(routerService, "/agent-sandbox/metrics/router"),
     job("agent-sandbox-api", "/metrics"),
-    job("agent-sandbox-node", "/api/v1/nodes/NODE/proxy/metrics/cadvisor"),
-    job("agent-sandbox-volumes", "/api/v1/nodes/NODE/proxy/metrics"),
+    job(nodeJobs.pods, "/api/v1/nodes/NODE/proxy/metrics/cadvisor"),
+    job(nodeJobs.volumes, "/api/v1/nodes/NODE/proxy/metrics"),
   ],
 };

@@ -133,7 +133,7 @@ describe.skipIf(reason !== undefined)("Prometheus scrapes a box", { timeout: 180
       .poll(async () => (await prometheus.rules()).map(({ name, health, lastError = "" }) => [name, health, lastError]))
       .toEqual(alertRules.map(({ alert }) => [alert, "ok", ""]));
     const silent = alertRules.filter(({ alert }) => /Down$|NoLeader$/.test(alert)).map(({ alert }) => alert);
-    expect(silent).toHaveLength(3);
+    expect(silent).toHaveLength(4);
     const rules = await prometheus.rules();
     expect(rules.filter(({ name, state }) => silent.includes(name) && state !== "inactive")).toEqual([]);
   });
@@ -169,6 +169,23 @@ describe("alerts", () => {
           { eval_time: "1m", alertname: alert, exp_alerts: [] },
           { eval_time: "55m", alertname: alert, exp_alerts: fired },
           ...silent,
+        ],
+      },
+    ];
+    expect(testRules(rules, tests)).toBe("");
+  });
+
+  test.for(["agent-sandbox-node", "agent-sandbox-volumes"])("a box whose job %s fails is reported", (job) => {
+    const instance = "127.0.0.1:7643";
+    const labels = { severity: "warning", job, instance };
+    const fired = [{ exp_labels: labels, exp_annotations: annotated("AgentSandboxNodeDown", labels) }];
+    const tests = [
+      {
+        interval: "1m",
+        input_series: inputs({ [`up{job="${job}",instance="${instance}"}`]: "1+0x9 0+0x60" }),
+        alert_rule_test: [
+          { eval_time: "14m", alertname: "AgentSandboxNodeDown", exp_alerts: [] },
+          { eval_time: "16m", alertname: "AgentSandboxNodeDown", exp_alerts: fired },
         ],
       },
     ];

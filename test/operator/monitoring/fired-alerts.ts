@@ -7,13 +7,17 @@ interface FiredAlert {
 
 const manager = 'job="agent-sandbox-controller"';
 const router = 'job="sandbox-router-svc"';
+const up = (job: string, instance: string): string => `up{job="${job}",instance="${instance}"}`;
 const rising = (step: number): string => `0+${step}x60`;
 const constant = (value: number): string => `${value}+0x60`;
 
-/** Both jobs can be scraped and a manager leads, so that only the alert of the case fires. */
+/** All jobs can be scraped and a manager leads, so that only the alert of the case fires. */
 export const healthy: Readonly<Record<string, string>> = {
   [`up{${manager}}`]: constant(1),
   [`up{${router}}`]: constant(1),
+  [up("agent-sandbox-node", "127.0.0.1:7643")]: constant(1),
+  [up("agent-sandbox-volumes", "127.0.0.1:7643")]: constant(1),
+  [up("kubelet", "10.0.0.1:10250")]: constant(1),
   [`leader_election_master_status{${manager}}`]: constant(1),
 };
 
@@ -101,6 +105,11 @@ export const firedAlerts: readonly FiredAlert[] = [
     alert: "AgentSandboxRouterWaiting",
     series: { [`sandbox_router_waiting_requests{${router}}`]: constant(60) },
     labels: warning,
+  },
+  {
+    alert: "AgentSandboxNodeDown",
+    series: { [up("kubelet", "10.0.0.2:10250")]: constant(0) },
+    labels: { ...warning, job: "kubelet", instance: "10.0.0.2:10250" },
   },
   {
     alert: "AgentSandboxVolumeFull",
