@@ -12,6 +12,12 @@ const missing = (kind: string, name: string, list: string): string =>
 const noSandbox = missing("sandbox", "none", "get sandboxes");
 const noPool = missing("pool", "none", "pool status");
 
+const noObject = (shown: string, list: string): string => `${shown} not found; list them with: agent-sandbox ${list}`;
+const noType =
+  'the server doesn\'t have a resource type "nonsense": write sandboxes, sandboxclaims, sandboxtemplates, sandboxwarmpools, sandboxsnapshots, pods or another type';
+const nameOfImage =
+  'Invalid image reference "UPPER": the parts of a repository name must be lower-case letters and digits';
+
 const line = (words: string): readonly string[] => words.split(" ");
 
 /** Names that do not exist. `work` is a sandbox that runs. */
@@ -36,24 +42,45 @@ export const unknownNames: readonly Refusal[] = [
   { words: line("pool scale none 1"), says: noPool },
   { words: line("claim none"), says: "list them with: agent-sandbox template ls" },
   { words: line("get sandboxes none"), says: "list them with: agent-sandbox get sandboxes" },
-  { words: line("get nonsense"), says: 'the server doesn\'t have a resource type "nonsense"' },
-  { words: line("delete sandbox/none"), says: "sandbox.agents.x-k8s.io/none not found" },
-  { words: line("delete nonsense/none"), says: 'resource type "nonsense"' },
-  { words: line("wait sandbox/none --for=condition=Ready"), says: "sandbox.agents.x-k8s.io/none not found" },
-  { words: line("snapshot delete none"), says: "none not found" },
-  { words: line("snapshot export none -o /dev/null"), says: '"none" not found' },
-  { words: line("snapshot restore work none"), says: '"none" not found' },
-  { words: line("fork work copy --snapshot none --timeout 2s"), says: "none" },
-  { words: line("token create default/none"), says: '"none" not found' },
-  { words: line("image rm none"), says: 'Cannot remove image "none": not found' },
-  { words: line("logs work -c none"), says: "container none is not valid" },
-  { words: line("exec -c none work -- true"), says: "container none is not valid" },
+  { words: line("get secrets none"), says: '"none" not found; list them with: agent-sandbox get secrets' },
+  { words: line("get nonsense"), says: noType },
+  { words: line("delete sandbox/none"), says: noObject("sandbox.agents.x-k8s.io/none", "get sandboxes") },
+  {
+    words: line("delete sandbox/none secret/none"),
+    says: noObject("sandbox.agents.x-k8s.io/none, secret/none", "get sandboxes,secrets"),
+  },
+  { words: line("-n kube-public delete sandbox/none"), says: "agent-sandbox get sandboxes -n kube-public" },
+  { words: line("delete nonsense/none"), says: noType },
+  {
+    words: line("wait sandbox/none --for=condition=Ready"),
+    says: noObject("sandbox.agents.x-k8s.io/none", "get sandboxes"),
+  },
+  { words: line("wait nonsense/none --for=condition=Ready"), says: noType },
+  {
+    words: line("snapshot delete none"),
+    says: noObject("sandboxsnapshot.snapshots.agents.x-k8s.io/none", "snapshot ls"),
+  },
+  { words: line("snapshot export none -o /dev/null"), says: noObject('"none"', "get sandboxsnapshots") },
+  { words: line("snapshot restore work none"), says: noObject('"none"', "get sandboxsnapshots") },
+  {
+    words: line("fork work copy --snapshot none --timeout 2s"),
+    says: 'SandboxSnapshot "none" does not exist in this namespace',
+  },
+  { words: line("token create default/none"), says: noObject('"none"', "get serviceaccounts") },
+  {
+    words: line("image rm none"),
+    says: 'Cannot remove image "none": not found; list images with: agent-sandbox image ls',
+  },
+  ...["logs work -c none", "exec -c none work -- true"].map((words) => ({
+    words: line(words),
+    says: "container none is not valid for pod work; agent-sandbox describe SANDBOX shows its containers",
+  })),
   { words: line("exec work -- no-such-program"), says: "no-such-program", code: 127 },
   { words: line("exec work -- /etc/passwd"), says: "permission denied", code: 126 },
   { words: line("run --rm -- no-such-program"), says: "no-such-program", code: 127 },
-  { words: line("-n none create x"), says: 'namespaces "none" not found' },
-  { words: line("-n none run --rm -- true"), says: 'namespaces "none" not found' },
-  { words: line("get sandboxes --context none"), says: "none" },
+  { words: line("-n none create x"), says: noObject('namespaces "none"', "get namespaces") },
+  { words: line("-n none run --rm -- true"), says: noObject('namespaces "none"', "get namespaces") },
+  { words: line("get sandboxes --context none"), says: 'there is no context "none", there are "agent-sandbox"' },
   { words: line("get sandboxes --kubeconfig /none"), says: 'there is no "/none"' },
   { words: line("apply -f /none"), says: '"/none": no such file or directory' },
   { words: line("image load /none"), says: 'Cannot read archive "/none": no such file' },
@@ -70,21 +97,21 @@ export const badValues: readonly Refusal[] = [
   { words: line("shell work"), says: 'needs a terminal: use "agent-sandbox exec work -- COMMAND" in scripts' },
   { words: line("run"), says: 'name a command, as in "agent-sandbox run -- python3 -V"' },
   { words: line("run --image registry.invalid/x:1 --rm -- true"), says: '"registry.invalid"' },
-  { words: line("run --image UPPER --rm -- true"), says: "does not start" },
+  { words: line("run --image UPPER --rm -- true"), says: nameOfImage },
   { words: line("create x --image registry.invalid/x:1"), says: '"registry.invalid"' },
   { words: line("image pull registry.invalid/x:1"), says: '"registry.invalid" is unknown: check the name' },
   { words: line("image pull localhost:1/x"), says: "nothing listens at the registry" },
-  { words: line("image pull UPPER"), says: "UPPER" },
-  { words: line("image load /etc/hostname"), says: 'Cannot read archive "/etc/hostname"' },
+  { words: line("image pull UPPER"), says: nameOfImage },
+  { words: line("image load /etc/hostname"), says: 'is what "docker save IMAGE" writes' },
   { words: line("run --runtime kata --rm -- true"), says: "list the runtimes with: agent-sandbox get runtimeclasses" },
-  { words: line("run --memory lots --rm -- true"), says: "lots" },
+  { words: line("run --memory lots --rm -- true"), says: "write a quantity, such as 500m or 512Mi" },
   { words: line("run --cpus -1 --rm -- true"), says: "must be greater than or equal to 0" },
   { words: line("run -v /etc:/x --rm -- true"), says: "restart the box with --allow-host-path /etc" },
   { words: line("run -e NOT_SET_HERE --rm -- true"), says: "it is not set here" },
   { words: line("run -p http --rm -- true"), says: "write PORT, or LOCAL:PORT" },
   { words: line("run --timeout soon --rm -- true"), says: "write it as 30s, 5m or 1h30m" },
   { words: line("run --name work -- true"), says: 'choose another --name, or run commands in it with "exec"' },
-  { words: line("create work"), says: "already exists" },
+  { words: line("create work"), says: "already exists: choose another --name" },
   { words: line("create UPPER"), says: "lower case" },
   { words: line("create x -p 8080:80"), says: 'use "port-forward"' },
   { words: line("claim warm --rm"), says: "name one after --, or use -it for a shell" },

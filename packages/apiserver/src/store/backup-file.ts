@@ -58,10 +58,12 @@ export function packCopy(path: string): Gzip {
   return copy.pipe(packed);
 }
 
-export async function unpackCopy(file: string, path: string): Promise<void> {
+export async function unpackCopy(file: string, path: string, signal?: AbortSignal): Promise<void> {
   try {
-    await pipeline(createReadStream(file), createGunzip(), createWriteStream(path, { mode: 0o600 }));
+    await pipeline(createReadStream(file), createGunzip(), createWriteStream(path, { mode: 0o600 }), { signal });
   } catch (error) {
+    // The backup is good, but there is no place for it.
+    if (["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`Cannot read backup "${file}": it is not one, or it is damaged (${why})`, { cause: error });
   }

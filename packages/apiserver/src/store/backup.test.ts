@@ -229,4 +229,14 @@ describe("restoring", () => {
     await expect(restoreFolder(folder, file)).rejects.toThrow(message);
     expect(contents()).toEqual(before);
   });
+
+  test("an aborted restore changes nothing", async () => {
+    const store = open();
+    await put(store, "kept", "text");
+    await saveBackup(await store.backUp(), file);
+    await store.close();
+    const before = contents();
+    await expect(restoreFolder(folder, file, AbortSignal.abort())).rejects.toThrow(/aborted/);
+    expect(contents()).toEqual(before);
+  });
 });

@@ -42,6 +42,9 @@ export function readJournal<T>(
     return use(loaded, database);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
+    // A store with a write-ahead log cannot be opened on a full disk.
+    if (isOfTheDisk(error))
+      throw new StoreError("unreadable", `Cannot read ${format.what} "${path}": ${why}`, { cause: error });
     throw new StoreError("damaged", `Cannot read ${format.what} "${path}": the file is damaged (${why})`, {
       cause: error,
     });
@@ -49,6 +52,12 @@ export function readJournal<T>(
     database?.close();
   }
 }
+
+/** SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. The lower byte of an extended code is the code. */
+const diskCodes: readonly number[] = [10, 13, 14];
+
+const isOfTheDisk = (error: unknown): boolean =>
+  diskCodes.includes(Number((error as { readonly errcode?: number }).errcode) & 0xff);
 
 function checkHeader(path: string, { applicationId, version, what }: JournalFormat): void {
   const header = Buffer.alloc(100);

@@ -27,9 +27,10 @@ export interface Restored {
 /**
  * Replaces the content of a data folder with that of a backup: every object, with a new revision, and the server's
  * identity. Keeps the replaced store as `store.db.before-restore`. Fails without changing anything if the folder is in use,
- * or if the file is not a complete backup in a format that this program can read.
+ * or if the file is not a complete backup in a format that this program can read. The signal has the same effect until
+ * the backup is unpacked.
  */
-export async function restoreFolder(folder: string, file: string): Promise<Restored> {
+export async function restoreFolder(folder: string, file: string, signal?: AbortSignal): Promise<Restored> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const lock = lockFolder(folder);
   const scratch = join(folder, "restore.tmp");
@@ -37,7 +38,8 @@ export async function restoreFolder(folder: string, file: string): Promise<Resto
     rmSync(scratch, { recursive: true, force: true });
     mkdirSync(scratch, { mode: 0o700 });
     const copy = join(scratch, "copy.db");
-    await unpackCopy(file, copy);
+    await unpackCopy(file, copy, signal);
+    // From here on nothing waits, so a signal of the operating system takes effect after the end.
     const { state, files } = readCopy(copy, ({ journal, files }) => ({ state: replay(journal), files }));
     const made = join(scratch, "store.db");
     const restored = writeStore(made, state, firstRevision(folder, state.revision));
@@ -80,6 +82,8 @@ function writeStore(path: string, { objects }: Replayed, first: number): Restore
     }
     flush();
     journal.compact({ revisions: [], floors: new Map([[everything, revision]]) });
+    // Only the main file is moved. `close` merges the log too, but does not report a full disk.
+    journal.checkpoint();
     return { objects: count, revision };
   } finally {
     journal.close();

@@ -1,5 +1,5 @@
 /** Why a store or a backup cannot be read. */
-export type StoreProblem = "damaged" | "foreign" | "otherVersion";
+export type StoreProblem = "damaged" | "unreadable" | "foreign" | "otherVersion";
 
 /** A file that is not a store or backup of this program. Nothing was changed. */
 export class StoreError extends Error {

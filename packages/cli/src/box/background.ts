@@ -15,8 +15,15 @@ export interface StartedBox extends RunningBox {
   readonly warnings: readonly string[];
 }
 
-/** Starts the box in a background process and waits until it serves requests. Its output goes to the log file. */
-export async function startInBackground(paths: BoxPaths, foregroundArguments: readonly string[]): Promise<StartedBox> {
+/**
+ * Starts the box in a background process and waits until it serves requests. Its output goes to the log file. A signal to this program
+ * ends the start too, unless the caller ignores signals because a box was running before.
+ */
+export async function startInBackground(
+  paths: BoxPaths,
+  foregroundArguments: readonly string[],
+  { ignoresSignals = false }: { readonly ignoresSignals?: boolean } = {},
+): Promise<StartedBox> {
   const log = openSync(paths.log, "a", 0o600);
   const logStart = statSync(paths.log).size;
   const [script = ""] = process.argv.slice(1);
@@ -25,7 +32,7 @@ export async function startInBackground(paths: BoxPaths, foregroundArguments: re
     stdio: ["ignore", log, log, "ipc"],
     cwd: "/",
   });
-  using _undo = undoOnSignal(() => child.kill("SIGTERM"));
+  using _undo = ignoresSignals ? undefined : undoOnSignal(() => child.kill("SIGTERM"));
   const report = await new Promise<StartReport>((resolve, reject) => {
     child.once("message", (message) => resolve(message as StartReport));
     child.once("exit", (code, signal) =>

@@ -55,6 +55,8 @@ function portAdvice(error: Listen, start: FailedStart): string {
 const storeAdvice: Readonly<Record<StoreProblem, (paths: BoxPaths) => string>> = {
   damaged: ({ dataDir }) =>
     `; restore a backup with "agent-sandbox --data-dir ${dataDir} restore FILE", where FILE was made by "agent-sandbox backup"`,
+  unreadable: ({ dataDir }) =>
+    `; free some space if the disk of "${dataDir}" is full, or repair the disk and restore a backup`,
   foreign: () => "; choose another --data-dir",
   otherVersion: () => "; start the box with the version of agent-sandbox that wrote it",
 };

@@ -112,8 +112,10 @@ function servedBy(list: ResourceList): ServedResource[] {
 /** Finds `word` as kubectl does: plural, singular, short name or kind, optionally with `.group`. */
 export function resolveResource(word: string, served: readonly ServedResource[]): ServedResource {
   const found = findResource(word, served);
-  if (found === undefined) throw new CommandError(`the server doesn't have a resource type "${word}"`);
-  return found;
+  if (found !== undefined) return found;
+  throw new CommandError(
+    `the server doesn't have a resource type "${word}": write sandboxes, sandboxclaims, sandboxtemplates, sandboxwarmpools, sandboxsnapshots, pods or another type that "kubectl api-resources" lists`,
+  );
 }
 
 /** Like `resolveResource`; undefined if there is none. */

@@ -111,3 +111,26 @@ test.for([
   await expect(run()).rejects.toThrow(message);
   await expect(run()).rejects.toMatchObject({ name: "CommandError" });
 });
+
+test("a signal before anything is replaced starts the box again, unchanged", async () => {
+  const dataDir = join(root, "data");
+  const file = join(root, "backup");
+  const server = await createApiServer({ dataDir });
+  await server.transport.send({ method: "POST", path: configMaps, body: configMap("kept") });
+  await server.close();
+  await backup(file, { dataDir });
+  recordRunningBox(boxPaths(dataDir), { url: "", routerUrl: "", words: ["up"] });
+  const seen: string[] = [];
+  const interrupt = async (): Promise<void> => {
+    forgetRunningBox(boxPaths(dataDir));
+    seen.push("stop");
+    process.emit("SIGINT", "SIGINT");
+  };
+  const start = async (): Promise<void> => void seen.push("start");
+  await expect(restore(file, { dataDir }, { stop: interrupt, start })).rejects.toMatchObject({
+    message: "ended by SIGINT",
+    exitCode: 130,
+  });
+  expect(seen).toEqual(["stop", "start"]);
+  expect(await namesIn(dataDir)).toEqual(["kept"]);
+});

@@ -64,7 +64,7 @@ describe("on a server", () => {
 
   test("deletes the objects that exist and reports those that do not", async () => {
     const gone = deleteObjects(["cm", "a", "none", "b"], { kubeconfig: kubeconfig() });
-    await expect(gone).rejects.toThrow("configmap/none not found");
+    await expect(gone).rejects.toThrow("configmap/none not found; list them with: agent-sandbox get configmaps");
     expect(said).toEqual(["configmap/a deleted", "configmap/b deleted"]);
     expect(await left()).toEqual(["c"]);
     await deleteObjects(["cm/none"], { kubeconfig: kubeconfig(), ignoreNotFound: true });

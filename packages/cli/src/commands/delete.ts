@@ -2,6 +2,7 @@ import { sandboxClaims } from "@agent-sandbox/api";
 import { type Client, isReason } from "@agent-sandbox/kube/requests";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, resolveResource, resourceOfKind, type ServedResource } from "../client/discovery.ts";
+import { listStep } from "../client/next-step.ts";
 import { convertShortForm } from "../client/short-forms.ts";
 import { isSandboxes } from "../client/wide-columns.ts";
 import { CommandError } from "../command-error.ts";
@@ -44,14 +45,20 @@ export async function deleteObjects(words: readonly string[], options: DeleteOpt
       targets.push({ resource: resolveResource(type, served), name, namespace, isWord: true });
     }
   }
-  const missing: string[] = [];
+  const missing: Target[] = [];
   for (const target of targets) {
     const gone = await deleteOne(client, target);
     if (gone !== undefined) console.log(`${gone} deleted`);
     // An object of a list may be gone already, for instance with its owner.
-    else if (options.all !== true) missing.push(displayName(target.resource, target.name));
+    else if (options.all !== true) missing.push(target);
   }
-  if (missing.length > 0 && options.ignoreNotFound !== true) throw new CommandError(`${missing.join(", ")} not found`);
+  if (missing.length > 0 && options.ignoreNotFound !== true) throw new CommandError(describeMissing(missing));
+}
+
+function describeMissing(missing: readonly Target[]): string {
+  const shown = missing.map(({ resource, name }) => displayName(resource, name)).join(", ");
+  const types = new Set(missing.map(({ resource }) => resource.plural));
+  return `${shown} not found; ${listStep([...types].join(","), missing[0]?.namespace)}`;
 }
 
 /** Deletes an object. Returns what was deleted; undefined: it does not exist. */

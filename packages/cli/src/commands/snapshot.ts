@@ -3,7 +3,7 @@ import { isReason } from "@agent-sandbox/kube/requests";
 import { awaitObject } from "../client/await-object.ts";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { displayName } from "../client/discovery.ts";
-import { findSandbox, sandboxOfClaim } from "../client/find-sandbox.ts";
+import { findSandbox, flagOf, sandboxOfClaim } from "../client/find-sandbox.ts";
 import { formatAge, formatBytes } from "../client/format-amounts.ts";
 import { Progress } from "../client/progress.ts";
 import { Removal } from "../client/removal.ts";
@@ -145,7 +145,10 @@ export async function deleteSnapshots(names: readonly string[], options: GlobalO
       missing.push(displayName(sandboxSnapshots, name));
     }
   }
-  if (missing.length > 0) throw new CommandError(`${missing.join(", ")} not found`);
+  if (missing.length > 0) {
+    const list = `agent-sandbox snapshot ls${flagOf(namespace)}`;
+    throw new CommandError(`${missing.join(", ")} not found; list them with: ${list}`);
+  }
 }
 
 export interface RestoreOptions extends GlobalOptions {
@@ -158,6 +161,8 @@ export interface RestoreOptions extends GlobalOptions {
  */
 export async function restoreSnapshot(named: string, snapshot: string, options: RestoreOptions): Promise<void> {
   const timeoutMs = parseDuration(options.timeout);
+  await using signals = new SignalForwarder();
+  const { interrupted } = signals;
   await using connection = await connect(options);
   const { client, namespace } = connection;
   const outcome = snapshotOutcome(await client.get(sandboxSnapshots, { namespace, name: snapshot }));
@@ -169,8 +174,14 @@ export async function restoreSnapshot(named: string, snapshot: string, options: 
     await client.patch(sandboxes, { namespace, name: sandbox }, { type: "merge", body });
   }
   const asked = await askToSuspend(connection, sandbox, undefined);
-  await untilSuspended(connection, sandbox, timeoutMs);
+  try {
+    await untilSuspended(connection, sandbox, timeoutMs, interrupted);
+  } catch (error) {
+    // An interrupted rollback must not leave a sandbox suspended that was running.
+    if (interrupted.aborted && before.spec.operatingMode !== "Suspended") await askToResume(connection, asked);
+    throw error;
+  }
   await askToResume(connection, asked, { restoreFrom: { snapshotRef: { name: snapshot } } });
-  const status = await untilResumed(connection, sandbox, { timeoutMs, snapshot });
+  const status = await untilResumed(connection, sandbox, { timeoutMs, snapshot, signal: interrupted });
   report(sandbox, `restored from ${snapshot}`, status);
 }

@@ -51,6 +51,7 @@ export async function untilSuspended(
   connection: Connection,
   name: string,
   timeoutMs: number,
+  signal?: AbortSignal,
 ): Promise<SuspensionStatus> {
   using progress = new Progress();
   const shown = `sandbox "${name}"`;
@@ -61,6 +62,7 @@ export async function untilSuspended(
     timeoutMs,
     progress,
     judge: suspensionOutcome,
+    ...(signal && { signal }),
   });
 }
 

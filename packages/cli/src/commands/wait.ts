@@ -3,6 +3,7 @@ import { type Change, followResource, isReason, type KubeError, type KubeObject 
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { discover, displayName, resolveResource, type ServedResource } from "../client/discovery.ts";
 import { sandboxOfClaim } from "../client/find-sandbox.ts";
+import { listStep } from "../client/next-step.ts";
 import { explainedBy, podTrouble } from "../client/pod-trouble.ts";
 import {
   meets,
@@ -77,7 +78,8 @@ async function waitForOne(
   });
   for await (const change of feed) {
     const seen = judge(change, wanted);
-    if (seen.verdict === "gone") throw new CommandError(`${shown} ${seen.why}`);
+    if (seen.verdict === "gone")
+      throw new CommandError(`${shown} ${seen.why}; ${listStep(resource.plural, connection.namespace)}`);
     if (seen.verdict === "met") return console.log(`${shown} condition met`);
     last = seen.why ?? last;
   }

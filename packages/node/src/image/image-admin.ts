@@ -36,7 +36,11 @@ export function findImage(images: readonly StoredImage[], nameOrId: string): Sto
 export function removeImage(parts: StoreParts, nameOrId: string): Promise<Removed> {
   return parts.index.change<Removed>(async (images) => {
     const image = findImage(images, nameOrId);
-    if (image === undefined) throw new NodeError("NodeSetup", `Cannot remove image "${nameOrId}": not found`);
+    if (image === undefined)
+      throw new NodeError(
+        "NodeSetup",
+        `Cannot remove image "${nameOrId}": not found; list images with: agent-sandbox image ls`,
+      );
     const parsed = parseReference(nameOrId);
     const name = "reference" in parsed ? canonicalName(parsed.reference) : "";
     const left = image.names.filter((one) => one !== name);
