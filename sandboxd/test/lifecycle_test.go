@@ -55,9 +55,17 @@ func (b *box) install(name, content string, mode os.FileMode) {
 	}
 }
 
-// only waits until this process is the only one below the daemon. The daemon runs a shell when it starts.
+// only waits until this process is the only one below the daemon. The daemon runs a shell when it starts, which can be later than its
+// first answer: its processes are numbered, and that shell has a number too.
 func (b *box) only(line string) {
 	b.t.Helper()
+	started := int32(0)
+	eventually(b.t, "the shell that the daemon runs first", func() bool {
+		run := b.begin(timeLimited(b.t), &processv1.StartRequest{Config: shell("true")})
+		run.finish()
+		started++
+		return run.id > started
+	})
 	eventually(b.t, "the end of all other processes", func() bool {
 		states := b.states()
 		return len(states) == 1 && states[line] != ""
