@@ -87,6 +87,14 @@ describe.skipIf(reason !== undefined)("run, create and shell", { timeout: 120_00
     expect(await names()).toBe("");
   });
 
+  test("run leaves no file of its own in a sandbox that stays", async () => {
+    const words = ["run", "--name", "tidy", "--runtime", "runc", "--", "sh", "-c", "ls -A /tmp; exit 6"];
+    const { code, stdout } = await box.run(...words);
+    expect({ code, stdout }).toEqual({ code: 6, stdout: expect.stringMatching(/^\.agent-sandbox-[0-9a-f]{12}\n$/) });
+    expect(await box.run("exec", "tidy", "--", "ls", "-A", "/tmp")).toEqual({ code: 0, stdout: "", stderr: "" });
+    await box.run("delete", "sandbox/tidy");
+  });
+
   test("SIGHUP, as of a lost terminal, ends the command, and --rm deletes the sandbox", async () => {
     const words = ["--data-dir", box.dataDir, "run", "--rm", "--runtime", "runc", "--"];
     const command = ["sh", "-c", "echo started; exec sleep 1000"];

@@ -72,6 +72,7 @@ async function follow(server: ScriptedServer, watchMs = 0): Promise<Seen> {
   } catch (error) {
     return { cells, pauses, requests: server.requests, error: (error as Error).message };
   }
+  throw new Error("it has no end");
 }
 
 test("a watch that the server ends continues after the last change, and no row is repeated", async () => {
@@ -144,7 +145,7 @@ test.for([
   ["an error in the watch", [{ type: "ERROR", object: { code: 500, message: "no store" } }], "no store"],
   ["an error without a message", [{ type: "ERROR", object: {} }], "the server ended the watch"],
 ] as const)("%s ends the command", async ([, answer, message]) => {
-  const { error } = await follow(new ScriptedServer(list("5"), answer as unknown as number, []));
+  const { error } = await follow(new ScriptedServer(list("5"), answer, []));
   expect(error).toBe(message);
 });
 

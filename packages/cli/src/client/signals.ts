@@ -6,16 +6,26 @@ import type { Connection } from "./connect.ts";
 import { missingProgramCode, runExec } from "./exec-channel.ts";
 import { openExec } from "./open-exec.ts";
 import type { SandboxPod } from "./sandbox-pod.ts";
+import { endedCode } from "./session-end.ts";
+import { killWords, noProcessIdCode, withProcessId } from "./signal-scripts.ts";
 
 const forwarded = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 type Forwarded = (typeof forwarded)[number];
+
+export interface SignalTarget {
+  readonly connection: Connection;
+  readonly pod: SandboxPod;
+  /** Whether the sandbox is deleted when the command has ended. */
+  readonly isDeleted: boolean;
+}
 
 /** After this many signals the command is left behind. */
 const patience = 3;
 
 /**
  * Passes the signals that this program receives to a command in a sandbox. The exec protocol has no signals, so the command first writes
- * its process id to a file, and a second command sends the signal. An image without a shell gets no signals.
+ * its process id to a file, and a second command sends the signal. If that is not possible, as in an image without a shell, the signal ends
+ * this program, and the command is left behind.
  */
 export class SignalForwarder implements AsyncDisposable {
   readonly #interrupted = new AbortController();
@@ -31,10 +41,9 @@ export class SignalForwarder implements AsyncDisposable {
     return this.#interrupted.signal;
   }
 
-  /** Runs a command that receives the signals. */
+  /** Runs a command that receives the signals. Unless its sandbox is deleted afterwards, nothing of this is left in it. */
   async during(
-    connection: Connection,
-    pod: SandboxPod,
+    { connection, pod, isDeleted }: SignalTarget,
     words: readonly string[],
     start: (words: readonly string[]) => Promise<number>,
   ): Promise<number> {
@@ -43,17 +52,21 @@ export class SignalForwarder implements AsyncDisposable {
     given.promise.catch(() => undefined);
     this.#send = (signal) => {
       this.#received += 1;
-      const number = constants.signals[signal];
-      if (this.#received >= patience) given.reject(new CommandError(`ended by ${signal}`, { exitCode: 128 + number }));
-      const script = `kill -s ${signal.slice(3)} "$(cat ${file})"`;
-      void runQuietly(connection, pod, ["sh", "-c", script]).catch(() => undefined);
+      const giveUp = (): void => given.reject(endedBy(signal));
+      if (this.#received >= patience) giveUp();
+      void isDelivered(connection, pod, killWords(file, signal.slice(3))).then((is) => is || giveUp());
     };
-    const wrapper = `{ echo $$ > ${file}; } 2>/dev/null; exec "$@"`;
     try {
-      return await Promise.race([start(["sh", "-c", wrapper, "sh", ...words]), given.promise]);
+      const code = await Promise.race([start(withProcessId(file, words)), given.promise]);
+      this.#send = undefined;
+      // A command in a sandbox that has gone to sleep would wake it.
+      if (!isDeleted && code !== endedCode)
+        await runQuietly(connection, pod, ["rm", "-f", file]).catch(() => undefined);
+      return code;
     } catch (error) {
       // Nothing was started: the image has no shell.
-      if (error instanceof CommandError && error.exitCode === missingProgramCode) return await start(words);
+      if (error instanceof CommandError && error.exitCode === missingProgramCode)
+        return await Promise.race([start(words), given.promise]);
       throw error;
     } finally {
       this.#send = undefined;
@@ -65,14 +78,35 @@ export class SignalForwarder implements AsyncDisposable {
   }
 
   readonly #receive = (signal: NodeJS.Signals): void => {
-    const exitCode = 128 + constants.signals[signal];
     if (this.#send !== undefined) this.#send(signal as Forwarded);
-    else this.#interrupted.abort(new CommandError(`ended by ${signal}`, { exitCode }));
+    else this.#interrupted.abort(endedBy(signal));
   };
 }
 
-async function runQuietly(connection: Connection, pod: SandboxPod, words: readonly string[]): Promise<void> {
+const endedBy = (signal: NodeJS.Signals): CommandError =>
+  new CommandError(`ended by ${signal}`, { exitCode: 128 + constants.signals[signal] });
+
+/** False if no signal can reach the command. If it has just ended, or the connection is lost, the command says so itself. */
+async function isDelivered(connection: Connection, pod: SandboxPod, words: readonly string[]): Promise<boolean> {
+  try {
+    return (await runQuietly(connection, pod, words)) !== noProcessIdCode;
+  } catch (error) {
+    return !(error instanceof CommandError && error.exitCode === missingProgramCode);
+  }
+}
+
+/** Returns the exit code. */
+async function runQuietly(connection: Connection, pod: SandboxPod, words: readonly string[]): Promise<number> {
   const nowhere = new PassThrough().resume();
   const socket = await openExec(connection, pod, { words });
-  await runExec(socket, { stdin: undefined, stdout: nowhere, stderr: nowhere });
+  // It is longer than the script waits.
+  using _limit = disposableTimeout(() => socket.terminate(), quietMs);
+  return await runExec(socket, { stdin: undefined, stdout: nowhere, stderr: nowhere });
+}
+
+const quietMs = 20_000;
+
+function disposableTimeout(act: () => void, ms: number): Disposable {
+  const timer = setTimeout(act, ms);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
 }

@@ -70,7 +70,7 @@ export async function runSession(
   // A terminal sends its signals itself.
   return isInteractive(options)
     ? await untilInterrupted(start(command), signals.interrupted)
-    : await signals.during(connection, pod, command, start);
+    : await signals.during({ connection, pod, isDeleted: options.rm === true }, command, start);
 }
 
 /** A lost terminal ends the session. */
