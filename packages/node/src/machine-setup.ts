@@ -27,6 +27,7 @@ import { readSettings, runtimeChoices } from "./settings.ts";
 import { ImageVault } from "./state/image-vault.ts";
 import { defaultStateLimits, type StateLimits } from "./state/limits.ts";
 import { PlainMemory } from "./state/plain-memory.ts";
+import { SnapshotRoom } from "./state/snapshot-room.ts";
 import { SnapshotStore } from "./state/snapshot-store.ts";
 import { StateKeys } from "./state/state-keys.ts";
 import { Suspensions } from "./state/suspensions.ts";
@@ -164,7 +165,7 @@ export async function openMachine(
 async function openState(
   options: MachineOptions,
   { layout, cgroups, budget, trash }: Pick<Machine, "layout" | "cgroups" | "budget" | "trash">,
-): Promise<Pick<Machine, "suspensions" | "saves" | "standstill" | "snapshotQuota" | "vault">> {
+): Promise<Pick<Machine, "suspensions" | "saves" | "standstill" | "snapshotRoom" | "vault">> {
   const { blocks, bsize } = await statfs(layout.dataDir);
   const settings = await readSettings(options.dataDir);
   const limits = { ...defaultStateLimits(blocks * bsize), ...settings.state, ...options.state };
@@ -174,7 +175,7 @@ async function openState(
     vault,
     suspensions: await Suspensions.open(layout, limits, { vault, discard: (path) => trash.discard(path) }),
     saves: new FairLimiter({ total: limits.saves, perKey: limits.saves }),
-    snapshotQuota: limits,
+    snapshotRoom: new SnapshotRoom({ quota: limits, folder: layout.dataDir, reserve: budget }),
     standstill: new FairLimiter({ total: Number.POSITIVE_INFINITY, perKey: 1 }),
   };
 }

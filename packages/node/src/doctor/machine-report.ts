@@ -12,7 +12,7 @@ import { examineMachine, type Finding } from "./examine.ts";
 /** What a report is made of. */
 export type ReportedMachine = Pick<
   Machine,
-  "layout" | "trials" | "budget" | "defaults" | "images" | "suspensions" | "snapshots" | "snapshotQuota" | "now"
+  "layout" | "trials" | "budget" | "defaults" | "images" | "suspensions" | "snapshots" | "snapshotRoom" | "now"
 >;
 
 /** The result of one run of the checks. */
@@ -53,7 +53,7 @@ function runtimesOf({ trials: { runtimes } }: ReportedMachine): MachineRuntime[]
 }
 
 async function amountsOf(machine: ReportedMachine): Promise<Partial<Record<MachineAmountName, MachineAmount>>> {
-  const { layout, budget, defaults, suspensions, snapshotQuota } = machine;
+  const { layout, budget, defaults, suspensions, snapshotRoom } = machine;
   const [{ bavail, blocks, bsize }, images, snapshots] = await Promise.all([
     statfs(layout.dataDir),
     machine.images.list(),
@@ -71,8 +71,8 @@ async function amountsOf(machine: ReportedMachine): Promise<Partial<Record<Machi
     imageBytes: { used: sum(images) },
     savedImages: saved,
     savedBytes,
-    snapshots: { used: snapshots.length, most: snapshotQuota.snapshots },
-    snapshotBytes: { used: sum(snapshots), most: snapshotQuota.snapshotBytes },
+    snapshots: { used: snapshots.length, most: snapshotRoom.quota.snapshots },
+    snapshotBytes: { used: sum(snapshots), most: snapshotRoom.quota.snapshotBytes },
   };
 }
 

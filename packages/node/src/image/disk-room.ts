@@ -24,12 +24,17 @@ export function shortage({ freeBytes, freeInodes }: DiskSpace, reserve: DiskRese
   return freeInodes < reserve.inodesFree ? "inodes" : undefined;
 }
 
+/** Makes the error for a disk that is too full. `kept` is what must stay free, as in "4096 bytes". */
+export type Refusal = (kept: string) => Error;
+
+const refuseImage: Refusal = (kept) =>
+  new NodeError("ErrImagePull", `Cannot store the image: the disk is full, this node keeps ${kept} free`);
+
 /** Throws when the disk has no more free space than its reserve, which is shared by all tenants. */
-export async function checkRoom(folder: string, reserve: DiskReserve): Promise<void> {
+export async function checkRoom(folder: string, reserve: DiskReserve, refuse: Refusal = refuseImage): Promise<void> {
   const short = shortage(await diskSpace(folder), reserve);
   if (short === undefined) return;
-  const kept = short === "bytes" ? `${reserve.diskFreeBytes} bytes` : `${reserve.inodesFree} inodes`;
-  throw new NodeError("ErrImagePull", `Cannot store the image: the disk is full, this node keeps ${kept} free`);
+  throw refuse(short === "bytes" ? `${reserve.diskFreeBytes} bytes` : `${reserve.inodesFree} inodes`);
 }
 
 const checkEveryMs = 1000;
@@ -39,11 +44,12 @@ export async function withinRoom<T>(
   folder: string,
   reserve: DiskReserve,
   work: (signal: AbortSignal) => Promise<T>,
+  refuse: Refusal = refuseImage,
 ): Promise<T> {
-  await checkRoom(folder, reserve);
+  await checkRoom(folder, reserve, refuse);
   const stop = new AbortController();
   const timer = setInterval(() => {
-    checkRoom(folder, reserve).catch((error: unknown) => stop.abort(error));
+    checkRoom(folder, reserve, refuse).catch((error: unknown) => stop.abort(error));
   }, checkEveryMs);
   try {
     return await work(stop.signal);

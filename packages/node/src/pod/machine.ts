@@ -11,7 +11,7 @@ import type { ResourceBounds, ResourceDefaults } from "../oci/resources.ts";
 import type { OciRuntime } from "../runtime/oci-runtime.ts";
 import type { SharedKernel } from "../runtime/shared-kernel.ts";
 import type { ImageVault } from "../state/image-vault.ts";
-import type { SnapshotQuota } from "../state/snapshot-quota.ts";
+import type { SnapshotRoom } from "../state/snapshot-room.ts";
 import type { SnapshotStore } from "../state/snapshot-store.ts";
 import type { Suspensions } from "../state/suspensions.ts";
 import type { Cgroups } from "../system/cgroups.ts";
@@ -46,7 +46,7 @@ export interface Machine {
   /** Lets one task at a time pause a Pod. Keys are UIDs of Pods. */
   readonly standstill: FairLimiter;
   readonly snapshots: SnapshotStore;
-  readonly snapshotQuota: SnapshotQuota;
+  readonly snapshotRoom: SnapshotRoom;
   /** Encrypts images, and decrypts them. */
   readonly vault: ImageVault;
   readonly defaults: ResourceDefaults;

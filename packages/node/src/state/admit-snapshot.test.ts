@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Sandbox, type SandboxSnapshot, sandboxes, sandboxSnapshots } from "@agent-sandbox/api";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type DiskReserve, diskSpace } from "../image/disk-room.ts";
 import { namespace, openTestApi, type TestApi } from "../testing/test-api.ts";
-import { admitSnapshot } from "./admit-snapshot.ts";
+import { type AdmissionRequest, admitSnapshot } from "./admit-snapshot.ts";
+import { SnapshotRoom } from "./snapshot-room.ts";
 import { SnapshotStore } from "./snapshot-store.ts";
 
 const quota = {
@@ -14,13 +16,16 @@ const quota = {
   snapshotBytes: 1000,
   snapshotBytesPerNamespace: 100,
 };
+const all = (diskFreeBytes: number): DiskReserve => ({ diskFreeBytes, inodesFree: 0 });
 let stateDir: string;
 let api: TestApi;
 let store: SnapshotStore;
+let room: SnapshotRoom;
 beforeEach(async () => {
   stateDir = await mkdtemp(join(tmpdir(), "admit-"));
   api = openTestApi();
   store = new SnapshotStore({ stateDir });
+  room = new SnapshotRoom({ quota, folder: stateDir, reserve: all(0) });
 });
 afterEach(() => rm(stateDir, { recursive: true, force: true }));
 
@@ -52,10 +57,11 @@ async function snapshot(name: string, createdAt: number, spec: object = {}): Pro
     createdAt,
   });
 }
-const admit = (): Promise<readonly string[]> => {
-  const wanted = { metadata: { namespace, name: "new", uid: "new" } } as SandboxSnapshot;
-  return admitSnapshot({ client: api.client, store, quota }, wanted, { sandboxUid: "b", bytes: 10 });
+const admit = (more: Partial<AdmissionRequest> = {}): Promise<readonly string[]> => {
+  const request = { key: "new", namespace, sandboxUid: "b", bytes: 10, diskBytes: 0, ...more };
+  return admitSnapshot({ client: api.client, store, room }, request);
 };
+const refused = { status: "rejected", reason: expect.objectContaining({ reason: "QuotaExceeded" }) };
 const left = (): string[] => api.server.readAll(sandboxSnapshots).map(({ metadata }) => metadata.name ?? "");
 
 describe("room for a snapshot", () => {
@@ -79,5 +85,51 @@ describe("room for a snapshot", () => {
     for (const name of ["first", "second"]) await snapshot(name, 1, { deletionPolicy: "Retain" });
     await expect(admit()).rejects.toEqual(expect.objectContaining({ reason: "QuotaExceeded" }));
     expect(left()).toHaveLength(2);
+  });
+
+  test("is not given twice to snapshots that are taken at the same time", async () => {
+    const [first, second] = await Promise.allSettled(["one", "two"].map((key) => admit({ key, bytes: 60 })));
+    expect([first?.status, second]).toEqual(["fulfilled", refused]);
+    room.release("one");
+    expect(await admit({ key: "two", bytes: 60 })).toEqual([]);
+  });
+
+  test("of the node is not given twice to two namespaces", async () => {
+    room = new SnapshotRoom({ quota: { ...quota, snapshots: 1 }, folder: stateDir, reserve: all(0) });
+    const [first, second] = await Promise.allSettled(["a", "b"].map((name) => admit({ key: name, namespace: name })));
+    expect([first?.status, second]).toEqual(["fulfilled", refused]);
+  });
+
+  test("counts a snapshot once that is complete and not yet released", async () => {
+    await admit({ key: "one", bytes: 40 });
+    await snapshot("first", 1);
+    const [complete] = await store.list();
+    await admit({ key: complete?.uid ?? "", bytes: 40 });
+    room.release("one");
+    // 10 bytes are complete, and 90 are left of the namespace's 100.
+    expect(await admit({ key: "two", bytes: 90 })).toEqual([]);
+  });
+
+  test("is on the disk, without its reserve and without what other snapshots still write", async () => {
+    const { freeBytes } = await diskSpace(stateDir);
+    const half = freeBytes / 2;
+    room = new SnapshotRoom({ quota, folder: stateDir, reserve: all(freeBytes / 4) });
+    await expect(admit({ key: "large", diskBytes: freeBytes })).rejects.toThrow(/of which this node keeps \d+/);
+    await admit({ key: "one", diskBytes: half, namespace: "a" });
+    await expect(admit({ key: "two", diskBytes: half })).rejects.toThrow(/other snapshots need \d+/);
+    // The first one is written. Its bytes are no longer free, or no longer used.
+    await admit({ key: "one", diskBytes: 0, namespace: "a" });
+    await admit({ key: "two", diskBytes: half });
+  });
+
+  test("a snapshot for which the disk has no room deletes no other one", async () => {
+    for (const name of ["first", "second"]) await snapshot(name, 1);
+    await expect(admit({ diskBytes: Number.MAX_SAFE_INTEGER })).rejects.toThrow("it needs");
+    expect(left()).toHaveLength(2);
+  });
+
+  test("work is aborted when only the reserve is left", async () => {
+    room = new SnapshotRoom({ quota, folder: stateDir, reserve: all(Number.MAX_SAFE_INTEGER) });
+    await expect(room.guard(async () => 7)).rejects.toMatchObject({ reason: "QuotaExceeded" });
   });
 });

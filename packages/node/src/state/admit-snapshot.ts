@@ -1,49 +1,65 @@
-import {
-  isConditionTrue,
-  type SandboxSnapshot,
-  sandboxClaims,
-  sandboxes,
-  sandboxSnapshots,
-  sandboxTemplates,
-} from "@agent-sandbox/api";
+import { isConditionTrue, sandboxClaims, sandboxes, sandboxSnapshots, sandboxTemplates } from "@agent-sandbox/api";
 import { type Client, isReason, type KubeObject } from "@agent-sandbox/kube";
-import { makeRoom, type QuotaRequest, type SnapshotQuota } from "./snapshot-quota.ts";
+import { type CountedSnapshot, makeRoom, type QuotaRequest } from "./snapshot-quota.ts";
+import type { SnapshotNeeds, SnapshotRoom } from "./snapshot-room.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { StateError } from "./state-error.ts";
 
 export interface Admission {
   readonly client: Client;
   readonly store: SnapshotStore;
-  readonly quota: SnapshotQuota;
+  readonly room: SnapshotRoom;
   /** Whether older snapshots may be deleted. Default true. */
   readonly mayEvict?: boolean;
 }
 
+export interface AdmissionRequest extends SnapshotNeeds, Pick<QuotaRequest, "namespace" | "sandboxUid"> {
+  /** Names the snapshot until it is complete, and is its UID if it has one already. */
+  readonly key: string;
+}
+
 /**
- * Makes room for a snapshot of the given size, by deleting the oldest snapshots of its namespace that nothing refers to and whose
- * deletion policy is Delete. Throws `QuotaExceeded` if that is not enough. Returns the names of the deleted snapshots.
+ * Makes room for a snapshot, by deleting the oldest snapshots of its namespace that nothing refers to and whose deletion policy is
+ * Delete. Throws `QuotaExceeded` if that is not enough, or if the disk is too full. The snapshot counts from then on, until the caller
+ * releases it. Returns the names of the deleted snapshots.
  */
-export async function admitSnapshot(
-  { client, store, quota, mayEvict = true }: Admission,
-  { metadata: { namespace = "", uid = "" } }: SandboxSnapshot,
-  { sandboxUid, bytes }: Pick<QuotaRequest, "sandboxUid" | "bytes">,
+export function admitSnapshot(admission: Admission, request: AdmissionRequest): Promise<readonly string[]> {
+  return admission.room.alone(request.namespace, () => admit(admission, request));
+}
+
+async function admit(
+  { client, store, room, mayEvict = true }: Admission,
+  { key, namespace, sandboxUid, bytes, diskBytes }: AdmissionRequest,
 ): Promise<readonly string[]> {
-  const stored = (await store.list()).filter((one) => one.uid !== uid);
+  // Before the list is read: one that is completed in between is in one of the two.
+  const pending = room.pending(key);
+  const complete = (await store.list()).filter(({ uid }) => uid !== key);
+  const counted = [...complete, ...pending.filter(({ uid }) => complete.every((one) => one.uid !== uid))];
   const wanted = { namespace, sandboxUid, bytes };
-  const room = makeRoom(stored, { ...wanted, evictable: new Set() }, quota);
-  if (!("refusal" in room)) return [];
-  const evictable = mayEvict ? await evictableIn(client, namespace) : new Set<string>();
-  const decision = makeRoom(stored, { ...wanted, evictable }, quota);
-  if ("refusal" in decision) throw new StateError("QuotaExceeded", `Cannot take a snapshot: ${decision.refusal}`);
-  for (const { name, uid: old } of decision.evict) {
-    await client
-      .delete(sandboxSnapshots, { namespace, name }, { preconditions: { uid: old } })
-      .catch((error: unknown) => {
-        if (!isReason(error, "NotFound", "Conflict")) throw error;
-      });
-    await store.remove(old);
+  const evict = await decide(counted, wanted, { room, evictable: () => evictableIn(client, namespace, mayEvict) });
+  await room.checkDisk(key, diskBytes);
+  for (const { name, uid } of evict) {
+    await client.delete(sandboxSnapshots, { namespace, name }, { preconditions: { uid } }).catch((error: unknown) => {
+      if (!isReason(error, "NotFound", "Conflict")) throw error;
+    });
+    await store.remove(uid);
   }
-  return decision.evict.map(({ name }) => name);
+  const own = { uid: key, namespace, name: "", sandbox: { uid: sandboxUid }, sizeBytes: bytes, createdAt: 0 };
+  room.reserve(key, own, diskBytes);
+  return evict.map(({ name }) => name);
+}
+
+/** The snapshots to delete. Most need none, and do not ask the API server which ones could be. */
+async function decide(
+  counted: readonly CountedSnapshot[],
+  wanted: Omit<QuotaRequest, "evictable">,
+  { room, evictable }: { readonly room: SnapshotRoom; readonly evictable: () => Promise<ReadonlySet<string>> },
+): Promise<readonly CountedSnapshot[]> {
+  const without = makeRoom(counted, { ...wanted, evictable: new Set() }, room.quota);
+  if (!("refusal" in without)) return [];
+  const decision = makeRoom(counted, { ...wanted, evictable: await evictable() }, room.quota);
+  if ("refusal" in decision) throw new StateError("QuotaExceeded", `Cannot take a snapshot: ${decision.refusal}`);
+  return decision.evict;
 }
 
 type Referrer = KubeObject & {
@@ -51,7 +67,8 @@ type Referrer = KubeObject & {
 };
 
 /** The UIDs of complete snapshots that nobody asked to keep. */
-async function evictableIn(client: Client, namespace: string): Promise<ReadonlySet<string>> {
+async function evictableIn(client: Client, namespace: string, mayEvict: boolean): Promise<ReadonlySet<string>> {
+  if (!mayEvict) return new Set();
   const [{ items: snapshots }, ...referrers] = await Promise.all([
     client.list(sandboxSnapshots, { namespace }),
     client.list<Referrer>(sandboxes, { namespace }),

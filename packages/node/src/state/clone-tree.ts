@@ -6,11 +6,15 @@ const cloneWithinMs = 60_000;
 /**
  * Copies a folder that containers have written, with owners, links, special files and the attributes of overlayfs. Links are
  * copied and not followed. Files share their blocks where the filesystem can do that; otherwise they are copied. Mounts below the
- * folder are left out. The target must not exist.
+ * folder are left out. The target must not exist. When the signal is aborted, a part of the copy stays.
  */
-export async function cloneTree(source: string, target: string): Promise<void> {
+export async function cloneTree(source: string, target: string, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
   const options = ["--archive", "--reflink=auto", "--sparse=auto", "--one-file-system", "--no-target-directory"];
-  await runCommand("cp", [...options, "--", source, target], { timeoutMs: cloneWithinMs });
+  await runCommand("cp", [...options, "--", source, target], {
+    timeoutMs: cloneWithinMs,
+    ...(signal && { signal }),
+  });
 }
 
 /** Replaces the content of a folder. The folder itself stays: it may be a mount, or have a quota. */

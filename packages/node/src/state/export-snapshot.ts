@@ -47,7 +47,7 @@ export async function exportSnapshot(
     const sources = await sourcesOf(exported, await openVolumes(exported, plain), () => (omitted += 1));
     // A file with holes can be larger than the disk.
     const members = await measureMembers(sources, {
-      mostBytes: machine.snapshotQuota.snapshotBytesPerNamespace,
+      mostBytes: machine.snapshotRoom.quota.snapshotBytesPerNamespace,
       signal,
     });
     const totalBytes = members.reduce((sum, { bytes }) => sum + bytes, 0);

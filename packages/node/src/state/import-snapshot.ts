@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { importedAnnotation, type SandboxSnapshot, sandboxSnapshots } from "@agent-sandbox/api";
 import { type Client, isReason, KubeError, type SnapshotContent } from "@agent-sandbox/kube";
-import { diskSpace } from "../image/disk-room.ts";
 import { countDisk } from "../pod/count-disk.ts";
 import type { Machine } from "../pod/machine.ts";
 import type { ContainerRecord } from "../pod/record.ts";
@@ -24,8 +23,8 @@ import { syncTree } from "./clone-tree.ts";
 import { checkpointFolder, metaFile, partialSuffix, sizeOf, sumFiles, volumesFolder } from "./image-files.ts";
 import type { ImageMeta } from "./image-meta.ts";
 import { type Sealer, sumOf } from "./image-vault.ts";
+import type { SnapshotNeeds } from "./snapshot-room.ts";
 import { claimIn, layerIn, type StoredSnapshot, snapshotFolder } from "./snapshot-store.ts";
-import { StateError } from "./state-error.ts";
 import { toStateError } from "./take-snapshot.ts";
 import { EntryBudget, unpackTree } from "./unpack-tree.ts";
 
@@ -50,11 +49,21 @@ export async function importSnapshot(
   const uid = randomUUID();
   try {
     const receiver = new Receiver(importing, namespace, uid);
-    const manifest = await readArchive(content, receiver);
+    // Small files use more of the disk than of the archive.
+    const manifest = await machine.snapshotRoom.guard((signal) => readArchive(until(signal, content), receiver));
     return await complete(importing, { namespace, name, manifest, receiver });
   } catch (error) {
     await machine.snapshots.abandon(uid);
     throw error instanceof KubeError ? error : toStateError(error);
+  } finally {
+    machine.snapshotRoom.release(uid);
+  }
+}
+
+async function* until(signal: AbortSignal, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of content) {
+    signal.throwIfAborted();
+    yield chunk;
   }
 }
 
@@ -85,14 +94,7 @@ class Receiver {
 
   async begin({ snapshot, totalBytes }: Manifest): Promise<void> {
     const { machine } = this.#importing;
-    await admit(this.#importing, this.#namespace, totalBytes);
-    const { freeBytes } = await diskSpace(machine.layout.stateDir);
-    if (freeBytes - totalBytes < machine.budget.diskFreeBytes) {
-      throw new StateError(
-        "QuotaExceeded",
-        `Cannot import the archive: it has ${totalBytes} bytes, and the disk is too full`,
-      );
-    }
+    await this.admit({ bytes: totalBytes, diskBytes: totalBytes });
     this.folder = await machine.snapshots.begin(this.#uid, { podUid: "", runtime: "", paused: [] });
     this.sealer = machine.vault.sealer(this.folder);
     this.#memoryVolumes = snapshot.memoryVolumes;
@@ -116,17 +118,19 @@ class Receiver {
     await this.sealer.addVolume(place.name, scratch.folder);
   }
 
+  /** Counts in addition to all others until the import ends. Importing deletes no other snapshot. */
+  async admit(needs: SnapshotNeeds): Promise<void> {
+    const { client, machine } = this.#importing;
+    const ports = { client, store: machine.snapshots, room: machine.snapshotRoom, mayEvict: false };
+    // An imported snapshot belongs to no Sandbox.
+    const sandboxUid = this.#uid;
+    await admitSnapshot(ports, { key: this.#uid, namespace: this.#namespace, sandboxUid, ...needs });
+  }
+
   async #file(file: string, content: AsyncIterable<Uint8Array>): Promise<void> {
     if (this.sealer !== undefined) return this.sealer.addFile(file, content);
     await pipeline(content, createWriteStream(join(checkpointFolder(this.folder), file), { flags: "wx", mode: 0o600 }));
   }
-}
-
-async function admit({ client, machine }: Importing, namespace: string, bytes: number): Promise<void> {
-  const { snapshots: store, snapshotQuota: quota } = machine;
-  // Without a UID: it counts in addition to all others. Importing deletes no other snapshot.
-  const object = { metadata: { namespace } } as SandboxSnapshot;
-  await admitSnapshot({ client, store, quota, mayEvict: false }, object, { sandboxUid: "none", bytes });
 }
 
 async function complete(
@@ -140,7 +144,7 @@ async function complete(
   const meta = image && (await metaOf(folder, { image, epoch: snapshot.epoch, namespace, sealer }));
   await syncTree(folder);
   const sizeBytes = (await countDisk([folder]))?.get(folder) ?? 0;
-  await admit(importing, namespace, sizeBytes);
+  await receiver.admit({ bytes: sizeBytes, diskBytes: 0 });
   const created = await client.create(sandboxSnapshots, objectOf(namespace, name, manifest));
   const uid = created.metadata.uid ?? "";
   try {

@@ -50,6 +50,13 @@ describe("limits of saved memory", () => {
     expect(refusal(wanted, others)).toBe(expected);
   });
 
+  test.for([
+    [40 * 2 ** 30, 10 * 2 ** 30],
+    [1000 * 2 ** 30, 64 * 2 ** 30],
+  ])("snapshots get a quarter of a disk of %i bytes, at most 64 GiB", ([disk = 0, bytes = 0]) => {
+    expect(defaultStateLimits(disk)).toMatchObject({ snapshotBytes: bytes, snapshotBytesPerNamespace: bytes / 4 });
+  });
+
   test("one namespace gets half of a quarter of the disk", () => {
     expect(defaultStateLimits(800)).toMatchObject({ bytes: 200, bytesPerNamespace: 100, imageBytes: 50, saves: 2 });
   });

@@ -20,9 +20,9 @@ export interface StateLimits {
   readonly snapshotsPerNamespace: number;
   /** Snapshots of one Sandbox. Default: 32. */
   readonly snapshotsPerSandbox: number;
-  /** Bytes on the disk of all snapshots. Default: 64 GiB. */
+  /** Bytes on the disk of all snapshots. Default: a quarter of the disk, at most 64 GiB. */
   readonly snapshotBytes: number;
-  /** Bytes on the disk of the snapshots of one namespace. Default: 16 GiB. */
+  /** Bytes on the disk of the snapshots of one namespace. Default: a quarter of `snapshotBytes`. */
   readonly snapshotBytesPerNamespace: number;
 }
 
@@ -33,12 +33,15 @@ export interface ImageUse {
   readonly bytes: number;
 }
 
+const mostSnapshotBytes = 64 * 2 ** 30;
+
 /**
- * A quarter of the disk for all images, a half of that for one namespace and a quarter for one image. A namespace cannot use more
- * than a quarter of the snapshots that the node keeps, and a Sandbox not more than half of that.
+ * A quarter of the disk for all images, a half of that for one namespace and a quarter for one image. Another quarter for all snapshots. A
+ * namespace cannot use more than a quarter of the snapshots that the node keeps, and a Sandbox not more than half of that.
  */
 export function defaultStateLimits(diskBytes: number): StateLimits {
   const bytes = Math.floor(diskBytes / 4);
+  const snapshotBytes = Math.min(mostSnapshotBytes, bytes);
   return {
     images: 2000,
     imagesPerNamespace: 1000,
@@ -49,8 +52,8 @@ export function defaultStateLimits(diskBytes: number): StateLimits {
     snapshots: 256,
     snapshotsPerNamespace: 64,
     snapshotsPerSandbox: 32,
-    snapshotBytes: 64 * 2 ** 30,
-    snapshotBytesPerNamespace: 16 * 2 ** 30,
+    snapshotBytes,
+    snapshotBytesPerNamespace: Math.floor(snapshotBytes / 4),
   };
 }
 

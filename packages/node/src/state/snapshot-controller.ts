@@ -11,11 +11,11 @@ import {
   reconciler,
 } from "@agent-sandbox/kube";
 import type { Machine } from "../pod/machine.ts";
-import { admitSnapshot } from "./admit-snapshot.ts";
+import { type AdmissionRequest, admitSnapshot } from "./admit-snapshot.ts";
 import { readCpuFeatures } from "./cpu-features.ts";
 import { type CaptureProblem, decideSnapshot, type ObservedSnapshot, type SnapshotAction } from "./decide-snapshot.ts";
 import { checkPlace, readMeta } from "./image-meta.ts";
-import type { QuotaRequest } from "./snapshot-quota.ts";
+import type { SnapshotNeeds } from "./snapshot-room.ts";
 import { findSource } from "./snapshot-source.ts";
 import { type SnapshotStore, type StoredSnapshot, snapshotFolder } from "./snapshot-store.ts";
 import { StateError } from "./state-error.ts";
@@ -124,25 +124,25 @@ export class SnapshotController implements AsyncDisposable {
     const { machine } = this.#options;
     const source = await findSource({ machine, client }, snapshot);
     const store = machine.snapshots;
-    const admit = (bytes: number): Promise<void> =>
-      this.#admit(snapshot, client, { bytes, sandboxUid: source.sandbox.metadata.uid ?? "" });
-    const { namespace = "" } = snapshot.metadata;
+    const { namespace = "", uid: key = "" } = snapshot.metadata;
+    const sandboxUid = source.sandbox.metadata.uid ?? "";
+    const admit = (needs: SnapshotNeeds): Promise<void> =>
+      this.#admit(snapshot, client, { key, namespace, sandboxUid, ...needs });
     const common = { machine, client, store, snapshot, admit };
-    if (source.pod === undefined) return copySuspended({ ...common, sandbox: source.sandbox });
-    const { uid } = source.record;
-    return machine.saves.run(namespace, () =>
-      machine.standstill.run(uid, () => takeSnapshot({ ...common, ...source })),
-    );
+    try {
+      if (source.pod === undefined) return await copySuspended({ ...common, sandbox: source.sandbox });
+      const { uid } = source.record;
+      return await machine.saves.run(namespace, () =>
+        machine.standstill.run(uid, () => takeSnapshot({ ...common, ...source })),
+      );
+    } finally {
+      machine.snapshotRoom.release(key);
+    }
   }
 
-  async #admit(
-    snapshot: SandboxSnapshot,
-    client: Client,
-    wanted: Pick<QuotaRequest, "bytes" | "sandboxUid">,
-  ): Promise<void> {
+  async #admit(snapshot: SandboxSnapshot, client: Client, request: AdmissionRequest): Promise<void> {
     const { machine, events } = this.#options;
-    const ports = { client, store: machine.snapshots, quota: machine.snapshotQuota };
-    const deleted = await admitSnapshot(ports, snapshot, wanted);
+    const deleted = await admitSnapshot({ client, store: machine.snapshots, room: machine.snapshotRoom }, request);
     for (const name of deleted) {
       const text = `Deleted SandboxSnapshot "${name}" to make room for this one`;
       events.record(sandboxSnapshots, snapshot, { type: "Normal", reason: "SnapshotEvicted", action: "Evict", text });

@@ -7,6 +7,11 @@ export type SnapshotQuota = Pick<
   "snapshots" | "snapshotsPerNamespace" | "snapshotsPerSandbox" | "snapshotBytes" | "snapshotBytesPerNamespace"
 >;
 
+/** What the quota knows about a snapshot. */
+export type CountedSnapshot = Pick<StoredSnapshot, "uid" | "namespace" | "name" | "sizeBytes" | "createdAt"> & {
+  readonly sandbox: Pick<StoredSnapshot["sandbox"], "uid">;
+};
+
 export interface QuotaRequest {
   readonly namespace: string;
   /** The UID of the Sandbox that the snapshot is taken of. */
@@ -18,12 +23,12 @@ export interface QuotaRequest {
 }
 
 /** The snapshots to remove first, or why there is no room. */
-export type QuotaDecision = { readonly evict: readonly StoredSnapshot[] } | { readonly refusal: string };
+export type QuotaDecision = { readonly evict: readonly CountedSnapshot[] } | { readonly refusal: string };
 
 /** Why there is no room, and the snapshots that would have to go. */
 interface Excess {
   readonly refusal: string;
-  readonly among: (stored: StoredSnapshot) => boolean;
+  readonly among: (stored: CountedSnapshot) => boolean;
 }
 
 /**
@@ -31,16 +36,16 @@ interface Excess {
  * too many. No namespace loses a snapshot because of another: a quota of the whole node that others use up is a refusal.
  */
 export function makeRoom(
-  stored: readonly StoredSnapshot[],
+  stored: readonly CountedSnapshot[],
   request: QuotaRequest,
   quota: SnapshotQuota,
 ): QuotaDecision {
-  const evict: StoredSnapshot[] = [];
+  const evict: CountedSnapshot[] = [];
   const candidates = stored
     .filter((one) => one.namespace === request.namespace && request.evictable.has(one.uid))
     .toSorted((a, b) => a.createdAt - b.createdAt);
   for (;;) {
-    const isLeft = (one: StoredSnapshot): boolean => !evict.includes(one);
+    const isLeft = (one: CountedSnapshot): boolean => !evict.includes(one);
     const excess = excessOf(stored.filter(isLeft), request, quota);
     if (excess === undefined) return { evict };
     const oldest = candidates.find((one) => isLeft(one) && excess.among(one));
@@ -50,17 +55,17 @@ export function makeRoom(
 }
 
 function excessOf(
-  stored: readonly StoredSnapshot[],
+  stored: readonly CountedSnapshot[],
   { namespace, sandboxUid, bytes }: QuotaRequest,
   quota: SnapshotQuota,
 ): Excess | undefined {
-  const ofNamespace = (one: StoredSnapshot): boolean => one.namespace === namespace;
-  const ofSandbox = (one: StoredSnapshot): boolean => ofNamespace(one) && one.sandbox.uid === sandboxUid;
+  const ofNamespace = (one: CountedSnapshot): boolean => one.namespace === namespace;
+  const ofSandbox = (one: CountedSnapshot): boolean => ofNamespace(one) && one.sandbox.uid === sandboxUid;
   const own = stored.filter(ofNamespace);
   const whose = `the namespace "${namespace}"`;
   const tooMany = (found: readonly unknown[], most: number, where: string): string | undefined =>
     found.length + 1 > most ? `${where} may have ${most} snapshots` : undefined;
-  const tooLarge = (found: readonly StoredSnapshot[], most: number, where: string): string | undefined =>
+  const tooLarge = (found: readonly CountedSnapshot[], most: number, where: string): string | undefined =>
     found.reduce((sum, { sizeBytes }) => sum + sizeBytes, bytes) > most
       ? `the snapshots of ${where} may have ${most} bytes together`
       : undefined;

@@ -12,6 +12,8 @@ import { namesIn } from "../system/folders.ts";
 import { writeJson } from "../system/json-file.ts";
 import { cloneTree, linkTree, syncTree } from "./clone-tree.ts";
 import { checkpointFolder, metaFile, volumesFolder } from "./image-files.ts";
+import { needsOf } from "./snapshot-needs.ts";
+import type { SnapshotNeeds } from "./snapshot-room.ts";
 import { claimIn, layerIn, type SnapshotStore, type StoredSnapshot } from "./snapshot-store.ts";
 import { StateError } from "./state-error.ts";
 import type { StoredImage } from "./suspensions.ts";
@@ -23,8 +25,8 @@ export interface SuspendedCapture {
   readonly store: SnapshotStore;
   readonly snapshot: SandboxSnapshot;
   readonly sandbox: Sandbox;
-  /** Throws `QuotaExceeded` if a snapshot of this size may not be kept. */
-  readonly admit: (bytes: number) => Promise<void>;
+  /** Throws `QuotaExceeded` if a snapshot with these needs may not be kept. Replaces what was admitted before. */
+  readonly admit: (needs: SnapshotNeeds) => Promise<void>;
 }
 
 /**
@@ -32,17 +34,17 @@ export interface SuspendedCapture {
  * one. Throws `SourceNotRunning` if the Sandbox is resumed in the meantime, because its files then change.
  */
 export async function copySuspended(capture: SuspendedCapture): Promise<StoredSnapshot> {
-  const { store, snapshot } = capture;
+  const { machine, store, snapshot } = capture;
   const uid = snapshot.metadata.uid ?? "";
-  await capture.admit(0);
   try {
     const before = await stateOf(capture);
+    await capture.admit(await estimate(capture, before));
     const folder = await store.begin(uid, { podUid: "", runtime: "", paused: [] });
-    await copyFiles(folder, capture, before);
+    await machine.snapshotRoom.guard((signal) => copyFiles(folder, capture, before, signal));
     if (!isDeepStrictEqual(await stateOf(capture), before)) throw resumed();
     await syncTree(folder);
     const sizeBytes = (await countDisk([folder]))?.get(folder) ?? 0;
-    await capture.admit(sizeBytes);
+    await capture.admit({ bytes: sizeBytes, diskBytes: 0 });
     const stored = storedOf(capture, before, sizeBytes);
     await store.commit(stored);
     return stored;
@@ -108,24 +110,42 @@ async function claimsOf(
   return folders;
 }
 
-async function copyFiles(
+/** The folders to copy, by their places in the snapshot. */
+async function foldersOf(
   folder: string,
   { machine, sandbox }: SuspendedCapture,
   { layers, claims, image }: SuspendedState,
-): Promise<void> {
+): Promise<readonly (readonly [source: string, target: string])[]> {
   const { uid = "" } = sandbox.metadata;
-  for (const container of Object.keys(layers)) {
-    await cloneTree(keptPaths(machine.layout, uid, container).upper, layerIn(folder, container));
-  }
-  for (const [volume, path] of Object.entries(claims)) await cloneTree(path, claimIn(folder, volume));
+  const volumes = image === undefined ? [] : await namesIn(volumesFolder(image.folder));
+  return [
+    ...Object.keys(layers).map((name) => [keptPaths(machine.layout, uid, name).upper, layerIn(folder, name)] as const),
+    ...Object.entries(claims).map(([name, path]) => [path, claimIn(folder, name)] as const),
+    ...volumes.map(
+      (name) => [join(volumesFolder(image?.folder ?? ""), name), join(volumesFolder(folder), name)] as const,
+    ),
+  ];
+}
+
+async function estimate(capture: SuspendedCapture, state: SuspendedState): Promise<SnapshotNeeds> {
+  const folders = (await foldersOf("", capture, state)).map(([source]) => source);
+  return needsOf(capture.machine.layout.stateDir, { folders, linkedBytes: state.image?.meta.sizeBytes ?? 0 });
+}
+
+async function copyFiles(
+  folder: string,
+  capture: SuspendedCapture,
+  state: SuspendedState,
+  signal: AbortSignal,
+): Promise<void> {
+  const { image } = state;
+  for (const [source, target] of await foldersOf(folder, capture, state)) await cloneTree(source, target, signal);
   await rm(checkpointFolder(folder), { recursive: true });
   if (image === undefined) return;
   // Nobody writes to the files of an image, so both can share them.
   await linkTree(checkpointFolder(image.folder), checkpointFolder(folder));
-  for (const volume of await namesIn(volumesFolder(image.folder))) {
-    await cloneTree(join(volumesFolder(image.folder), volume), join(volumesFolder(folder), volume));
-  }
-  await writeJson(join(folder, metaFile), await machine.vault.metaOf(folder, { ...image.meta, kind: "snapshot" }));
+  const meta = await capture.machine.vault.metaOf(folder, { ...image.meta, kind: "snapshot" });
+  await writeJson(join(folder, metaFile), meta);
 }
 
 function storedOf(

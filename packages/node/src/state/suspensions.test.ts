@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -12,7 +12,7 @@ import { Suspensions } from "./suspensions.ts";
 
 // Without keys it uses no memory.
 const vault = new ImageVault(new StateKeys([]), {} as PlainMemory);
-const limits = { ...defaultStateLimits(1_000_000), images: 2 };
+const limits = { ...defaultStateLimits(1_000_000_000), images: 2 };
 
 describe("the images of suspended Sandboxes", () => {
   let dataDir: string;
@@ -125,5 +125,16 @@ describe("the images of suspended Sandboxes", () => {
     ).toEqual([3, 4, 5, 6, 7, 8, 9, 10].map((time) => `${time}-one-${time}`));
     await store.sweep(async () => new Set(["one"]), 7 * 24 * 3_600_000 + 5);
     expect((await readdir(folder("unusable"))).length).toBe(6);
+  });
+
+  test("images that were not used are limited by their bytes on the disk", async () => {
+    const small = { ...limits, imageBytes: 1 << 20 };
+    store = await Suspensions.open(layoutOf(dataDir), small, { vault });
+    for (let time = 1; time <= 3; time++) {
+      await save("one", time);
+      await writeFile(folder("suspensions", "one", `${time}`, "checkpoint", "pages.img"), Buffer.alloc(400 << 10, 1));
+      await store.retire("one", time);
+    }
+    expect((await readdir(folder("unusable"))).toSorted()).toEqual(["2-one-2", "3-one-3"]);
   });
 });

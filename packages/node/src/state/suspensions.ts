@@ -3,6 +3,7 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { hasCode } from "../errors.ts";
 import type { Layout } from "../layout.ts";
+import { countDisk } from "../pod/count-disk.ts";
 import { namesIn } from "../system/folders.ts";
 import { readJson, writeJson } from "../system/json-file.ts";
 import { removeTree } from "../system/remove-tree.ts";
@@ -13,6 +14,7 @@ import { type ImageMeta, readMeta, readUse } from "./image-meta.ts";
 import type { ImageVault } from "./image-vault.ts";
 import { checkLimits, type ImageUse, type StateLimits } from "./limits.ts";
 import { StateError } from "./state-error.ts";
+import { chooseUnusable, type UnusableImage } from "./unusable-images.ts";
 import { VerifiedImages } from "./verified-images.ts";
 
 /** Names the Pod that an image was given to. */
@@ -34,10 +36,6 @@ export interface SuspensionOptions {
   /** Removes a folder. Default: at once. */
   readonly discard?: Discard;
 }
-
-/** Images that could not be restored are kept for inspection: so many, and so long. */
-const mostUnusable = 8;
-const unusableForMs = 7 * 24 * 3_600_000;
 
 interface Amount {
   readonly used: number;
@@ -79,7 +77,7 @@ export class Suspensions {
     return store;
   }
 
-  /** What all images take, and what they may take. */
+  /** What all images use, and what they may take. */
   amounts(): { readonly images: Amount; readonly bytes: Amount } {
     const uses = [...this.#uses.values()];
     return {
@@ -210,9 +208,17 @@ export class Suspensions {
   }
 
   async #limitUnusable(now: number): Promise<void> {
-    const names = (await namesIn(this.#unusable)).toSorted((a, b) => Number.parseInt(b, 10) - Number.parseInt(a, 10));
-    const old = names.filter((name, index) => index >= mostUnusable || Number.parseInt(name, 10) < now - unusableForMs);
-    for (const name of old) await this.#discard(join(this.#unusable, name));
+    const names = await namesIn(this.#unusable);
+    const paths = names.map((name) => join(this.#unusable, name));
+    const counted = names.length === 0 ? undefined : await countDisk(paths);
+    const images = await Promise.all(
+      names.map(async (name, index): Promise<UnusableImage> => {
+        const path = paths[index] ?? "";
+        const { namespace = "", sizeBytes = 0 } = (await readUse(path)) ?? {};
+        return { path, retiredAt: Number.parseInt(name, 10), namespace, bytes: counted?.get(path) ?? sizeBytes };
+      }),
+    );
+    for (const { path } of chooseUnusable(images, now, this.#limits.imageBytes)) await this.#discard(path);
   }
 
   async #epochsOf(sandboxUid: string): Promise<number[]> {

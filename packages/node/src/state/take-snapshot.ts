@@ -17,8 +17,10 @@ import { checkpointFolder, type FileSums, metaFile, sizeOf, sumFiles, volumesFol
 import type { ImageMeta } from "./image-meta.ts";
 import { type CheckpointTarget, sumOf } from "./image-vault.ts";
 import { tellSandboxd } from "./sandboxd-lifecycle.ts";
-import { checkBuild, checkRoom, describeImage, memoryOf, pausePod, sandboxOf, writableLayerOf } from "./save-pod.ts";
+import { checkBuild, describeImage, memoryOf, pausePod, sandboxOf, writableLayerOf } from "./save-pod.ts";
 import type { SealedFiles } from "./sealed-meta.ts";
+import { needsOf } from "./snapshot-needs.ts";
+import type { SnapshotNeeds } from "./snapshot-room.ts";
 import {
   type CaptureIntent,
   claimIn,
@@ -39,8 +41,8 @@ export interface Capture {
   readonly sandbox: Sandbox;
   readonly pod: Pod;
   readonly record: PodRecord;
-  /** Throws `QuotaExceeded` if a snapshot of this size may not be kept. */
-  readonly admit: (bytes: number) => Promise<void>;
+  /** Throws `QuotaExceeded` if a snapshot with these needs may not be kept. Replaces what was admitted before. */
+  readonly admit: (needs: SnapshotNeeds) => Promise<void>;
 }
 
 /**
@@ -51,23 +53,15 @@ export async function takeSnapshot(capture: Capture): Promise<StoredSnapshot> {
   const { machine, store, record } = capture;
   const uid = capture.snapshot.metadata.uid ?? "";
   const depth = depthOf(capture);
-  if (depth === "Memory") {
-    await checkBuild(sandboxOf(machine, record), record);
-    await checkRoom(machine, record);
-  }
-  await capture.admit(0);
+  if (depth === "Memory") await checkBuild(sandboxOf(machine, record), record);
   const volumes = volumesToCapture(capture.pod, capture.sandbox, record, capture.snapshot.spec);
+  await capture.admit(await estimate(capture, volumes));
   try {
     const folder = await store.begin(uid, intentOf(capture));
-    await using target = await targetOf(capture, folder);
-    const pauseMs = await standingStill(capture, depth, () => captureInto(folder, capture, { volumes, target }));
-    // gVisor wrote them for its side effect only.
-    if (depth === "Filesystem") await emptyFolder(target.folder);
-    const sealed = await target.seal();
-    const files = depth === "Memory" ? await describe(folder, capture, sealed) : {};
-    await syncTree(folder);
-    const stored = await storedOf(capture, { folder, depth, pauseMs, volumes, sealed });
-    await capture.admit(stored.sizeBytes);
+    const { stored, files } = await machine.snapshotRoom.guard((signal) =>
+      write(folder, capture, { depth, volumes, signal }),
+    );
+    await capture.admit({ bytes: stored.sizeBytes, diskBytes: 0 });
     await store.commit(stored);
     await store.remember(uid, files);
     return stored;
@@ -75,6 +69,34 @@ export async function takeSnapshot(capture: Capture): Promise<StoredSnapshot> {
     await store.abandon(uid);
     throw toStateError(error);
   }
+}
+
+/** Writes everything but the record. Aborted between its steps, and in the middle of copies. */
+async function write(
+  folder: string,
+  capture: Capture,
+  { depth, volumes, signal }: { depth: SnapshotDepth; volumes: readonly CapturedVolume[]; signal: AbortSignal },
+): Promise<{ readonly stored: StoredSnapshot; readonly files: FileSums }> {
+  await using target = await targetOf(capture, folder);
+  const work = (): Promise<void> => captureInto(folder, capture, { volumes, target, signal });
+  const pauseMs = await standingStill(capture, depth, work);
+  signal.throwIfAborted();
+  // gVisor wrote them for its side effect only.
+  if (depth === "Filesystem") await emptyFolder(target.folder);
+  const sealed = await target.seal();
+  const files = depth === "Memory" ? await describe(folder, capture, sealed) : {};
+  await syncTree(folder);
+  return { files, stored: await storedOf(capture, { folder, depth, pauseMs, volumes, sealed }) };
+}
+
+/** With gVisor, files of volumes in memory are part of the memory of the Pod. It writes that for each depth. */
+async function estimate(capture: Capture, volumes: readonly CapturedVolume[]): Promise<SnapshotNeeds> {
+  const { machine, record } = capture;
+  const isSaved = runtimeNamed(machine, runtimeNameOf(record)).checkpoints !== undefined;
+  const layers = containersOf(capture).map(({ name }) => writableLayerOf(machine, record, name));
+  const copied = volumes.filter(({ isMemory }) => !isMemory || !isSaved).map(({ path }) => path);
+  const memoryBytes = isSaved ? (await memoryOf(machine, record)).bytes : 0;
+  return needsOf(machine.layout.stateDir, { folders: [...layers, ...copied], memoryBytes });
 }
 
 /** The wanted depth, or the greatest that the runtime supports. */
@@ -178,7 +200,7 @@ async function emptyFolder(folder: string): Promise<void> {
 async function captureInto(
   folder: string,
   capture: Capture,
-  { volumes, target }: { readonly volumes: readonly CapturedVolume[]; readonly target: CheckpointTarget },
+  { volumes, target, signal }: { volumes: readonly CapturedVolume[]; target: CheckpointTarget; signal: AbortSignal },
 ): Promise<void> {
   const { machine, record } = capture;
   const { checkpoints } = runtimeNamed(machine, runtimeNameOf(record));
@@ -187,11 +209,11 @@ async function captureInto(
     await checkpoints.save(sandboxOf(machine, record).id, target.folder);
   }
   for (const { name } of containersOf(capture)) {
-    await cloneTree(writableLayerOf(machine, record, name), layerIn(folder, name));
+    await cloneTree(writableLayerOf(machine, record, name), layerIn(folder, name), signal);
   }
   for (const { name, path, isClaim, isMemory } of volumes) {
     if (isMemory && target.addVolume !== undefined) await target.addVolume(name, path);
-    else await cloneTree(path, isClaim ? claimIn(folder, name) : join(volumesFolder(folder), name));
+    else await cloneTree(path, isClaim ? claimIn(folder, name) : join(volumesFolder(folder), name), signal);
   }
 }
 

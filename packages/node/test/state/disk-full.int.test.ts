@@ -50,7 +50,9 @@ describe.skipIf(cannotRun)("a full disk", () => {
     disk = await mkdtemp(join(tmpdir(), "node-int-"));
     mountTmpfs(disk, { sizeBytes: 512 * 2 ** 20, mode: 0o700 });
     dataDir = join(disk, "data");
-    box = await openTestBox({ dataDir, budget: { diskFreeBytes: 0, inodesFree: 0 } });
+    // Only the disk limits the snapshots.
+    const state = { snapshotBytes: 2 ** 40, snapshotBytesPerNamespace: 2 ** 40 };
+    box = await openTestBox({ dataDir, budget: { diskFreeBytes: 0, inodesFree: 0 }, state });
   });
   afterAll(async () => {
     await box[Symbol.asyncDispose]();

@@ -1,0 +1,38 @@
+/** An image that could not be restored, and is kept for inspection. */
+export interface UnusableImage {
+  readonly path: string;
+  readonly retiredAt: number;
+  readonly namespace: string;
+  readonly bytes: number;
+}
+
+const mostImages = 8;
+const keptForMs = 7 * 24 * 3_600_000;
+
+/**
+ * The unusable images to remove, oldest first: those beyond the eight newest, older than a week, or with which a namespace has more than
+ * the size of one image, or all namespaces more than twice that. They count in no other limit, and tenants can make as many as
+ * they like: a Sandbox whose command changes while it is suspended cannot use its image.
+ */
+export function chooseUnusable(
+  images: readonly UnusableImage[],
+  now: number,
+  mostImageBytes: number,
+): readonly UnusableImage[] {
+  const seen = new Map<string, number>();
+  let [kept, keptBytes] = [0, 0];
+  const isKept = ({ retiredAt, namespace, bytes }: UnusableImage): boolean => {
+    const own = (seen.get(namespace) ?? 0) + bytes;
+    // Also if this one goes: those that are older go with it.
+    seen.set(namespace, own);
+    const isInLimits = kept < mostImages && own <= mostImageBytes && keptBytes + bytes <= 2 * mostImageBytes;
+    if (!isInLimits || retiredAt < now - keptForMs) return false;
+    kept += 1;
+    keptBytes += bytes;
+    return true;
+  };
+  return images
+    .toSorted((one, other) => other.retiredAt - one.retiredAt)
+    .filter((one) => !isKept(one))
+    .toReversed();
+}
