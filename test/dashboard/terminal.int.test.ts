@@ -73,7 +73,9 @@ describe.skipIf(reason !== undefined)("the terminal of a sandbox", { timeout: 12
     await shell.run("(sleep 1; echo later) & true");
     await page.getByRole("tab", { name: "Processes" }).click();
     await page.getByRole("region", { name: "Processes started through the runtime API" }).waitFor();
-    await ShellScreen.open(page);
+    // The word can come after the prompt.
+    await page.getByRole("tab", { name: "Terminal", exact: true }).click();
+    await shell.waitForState("Connected");
     await shell.waitFor("later");
     expect(await shell.run("echo [$name]")).toBe("[first]");
     await shell.enter("exit 3");
