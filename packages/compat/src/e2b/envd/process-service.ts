@@ -7,6 +7,7 @@ import { callProcess, type ProcessInfo, streamProcess } from "../../runtime/proc
 import type { EnvdCall } from "./context.ts";
 import { endOf, eventOf } from "./process-events.ts";
 import { readProcessId, readSize } from "./process-request.ts";
+import { requireSandbox } from "./require-sandbox.ts";
 import { maxMessageBytes, type StreamMethod, type UnaryMethod } from "./rpc.ts";
 import { timeLimitMs } from "./time-limit.ts";
 
@@ -65,6 +66,7 @@ export const connectProcess: StreamMethod = async (call, message, sink) => {
   const until = limit === undefined ? signal : AbortSignal.any([signal, limit]);
   try {
     for await (const event of streamProcess(context.runtime, target, "Attach", attach, until)) {
+      requireSandbox(call, event);
       const shown = eventOf(event, found.pty === true);
       if (shown !== undefined) await sink.send(shown);
     }

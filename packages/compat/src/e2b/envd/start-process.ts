@@ -5,6 +5,7 @@ import type { EnvdCall } from "./context.ts";
 import { processEnvironment } from "./process-environment.ts";
 import { eventOf } from "./process-events.ts";
 import { readStart, type StartRequest } from "./process-request.ts";
+import { requireSandbox } from "./require-sandbox.ts";
 import type { StreamMethod } from "./rpc.ts";
 import { timeLimitMs } from "./time-limit.ts";
 
@@ -56,6 +57,7 @@ async function relay(
       // A process that has already ended needs no end of its input.
       callProcess(context.runtime, target, "WriteStdin", input).catch(() => undefined);
     }
+    requireSandbox(call, event);
     const message = eventOf(event, terminal !== undefined);
     if (message !== undefined) await send(message);
   }
