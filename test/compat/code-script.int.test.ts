@@ -78,7 +78,13 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B's code inter
     await sandbox.removeCodeContext(context);
     await expect(run("1", { context })).rejects.toThrow(`Context ${context.id} not found`);
   });
-  test("27-31 languages (COMPAT-77)", async () => {
+  test("31 a context and a language exclude each other", async () => {
+    const context = await sandbox.createCodeContext();
+    const both = run("1", { context, language: "python" });
+    await expect(both).rejects.toMatchObject({ name: "InvalidArgumentError" });
+    await sandbox.removeCodeContext(context);
+  });
+  test("27-30 languages (COMPAT-77)", async () => {
     expect((await run("1 + 1", { language: "javascript" })).text).toBe("2");
     await run("let q = 5", { language: "js" });
     expect((await run("q * 2", { language: "js" })).text).toBe("10");
@@ -92,9 +98,15 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B's code inter
   test("34-35 runs in one context take turns, contexts are parallel", async () => {
     const both = await Promise.all([run("import time; time.sleep(0.3); n = 1"), run("n + 1")]);
     expect(both[1].text).toBe("2");
-    const contexts = await Promise.all([1, 2, 3].map(() => sandbox.createCodeContext()));
-    const texts = await Promise.all(contexts.map((context, index) => run(`${index}`, { context })));
-    expect(texts.map(({ text }) => text)).toEqual(["0", "1", "2"]);
+    const contexts = await Promise.all(Array.from({ length: 5 }, () => sandbox.createCodeContext()));
+    // Each run waits until all of them have begun.
+    const meet = (index: number): string => `
+import os, time
+open("/tmp/met-${index}", "w").close()
+while not all(os.path.exists(f"/tmp/met-{other}") for other in range(5)): time.sleep(0.02)
+${index}`;
+    const texts = await Promise.all(contexts.map((context, index) => run(meet(index), { context })));
+    expect(texts.map(({ text }) => text)).toEqual(["0", "1", "2", "3", "4"]);
   });
   test("36 a mebibyte of characters is not spoilt by chunks (COMPAT-70)", async () => {
     const { logs } = await run("print('漢字' * 180000)");
@@ -114,6 +126,9 @@ describe.skipIf(reason !== undefined)("the JavaScript client of E2B's code inter
   test("40 kill during a run", async () => {
     const code = "open('/home/user/began', 'w').close(); import time; time.sleep(60)";
     const [ended, killed] = await Promise.allSettled([run(code), killWhenBegun()]);
-    expect([ended.status, killed]).toEqual(["rejected", { status: "fulfilled", value: true }]);
+    expect([ended, killed]).toEqual([
+      { status: "rejected", reason: expect.objectContaining({ name: "TimeoutError" }) },
+      { status: "fulfilled", value: true },
+    ]);
   });
 });

@@ -101,12 +101,46 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
       expect([foreign.status, foreign.body.code]).toEqual([404, 404]);
       expect(foreign.body.message.replace(own.sandboxID, "a".repeat(20))).toBe(absent.body.message);
     });
+    test("is not found by the newer connect (COMPAT-4)", async () => {
+      for (const id of [own.sandboxID, "a".repeat(20)]) {
+        const { status, body } = await call("POST", `/v2/sandboxes/${id}/connect`, {}, { "x-api-key": keyB });
+        expect([status, body.code]).toEqual([404, 404]);
+      }
+    });
+    test("has snapshots that others can neither use nor delete", { timeout: 120_000 }, async () => {
+      const taken = await call<{ snapshotID: string }>("POST", `/sandboxes/${own.sandboxID}/snapshots`, {});
+      const { snapshotID } = taken.body;
+      const foreign = { "x-api-key": keyB };
+      const before = box.claims("team-b");
+      const made = await call("POST", "/v2/sandboxes", { templateID: snapshotID }, foreign);
+      const absent = await call("POST", "/v2/sandboxes", { templateID: "a".repeat(20) }, foreign);
+      expect([made.status, made.body.message.replace(snapshotID, "a".repeat(20))]).toEqual([404, absent.body.message]);
+      expect((await call("DELETE", `/templates/${snapshotID}`, undefined, foreign)).status).toBe(404);
+      expect((await call("GET", "/snapshots", undefined, foreign)).body).toEqual([]);
+      expect(box.claims("team-b")).toEqual(before);
+      expect((await call("GET", "/snapshots")).body).toEqual([{ snapshotID, names: [] }]);
+      const named = await call("GET", "/snapshots?name=mine");
+      expect([named.status, named.body.message]).toEqual([400, expect.stringContaining("name is not supported")]);
+      expect((await call("DELETE", `/templates/${snapshotID}`)).status).toBe(204);
+    });
+    test("has templates that others neither see nor use", async () => {
+      const { kind, apiVersion, spec } = JSON.parse(
+        box.kubectl("get", "sandboxtemplate", "base", "-n", "team-a", "-o", "json"),
+      ) as Readonly<Record<string, unknown>>;
+      await box.apply({ kind, apiVersion, spec, metadata: { name: "private", namespace: "team-a" } });
+      expect((await call("GET", "/templates/aliases/private")).status).toBe(200);
+      const foreign = { "x-api-key": keyB };
+      expect((await call("GET", "/templates/aliases/private", undefined, foreign)).status).toBe(404);
+      const { body } = await call<{ templateID: string }[]>("GET", "/templates", undefined, foreign);
+      expect(body.map(({ templateID }) => templateID)).not.toContain("private");
+      expect((await call("POST", "/v2/sandboxes", { templateID: "private" }, foreign)).status).toBe(404);
+    });
     test("is in no list", async () => {
       for (const path of ["/v2/sandboxes", "/sandboxes", "/snapshots"]) {
         expect((await call(`GET`, path, undefined, { "x-api-key": keyB })).body).toEqual([]);
       }
     });
-    test("refuses the tokens of others, and tells nothing about its state (COMPAT-32, COMPAT-33)", async () => {
+    test("refuses the tokens of others, and tells nothing about its state (COMPAT-32)", async () => {
       const other = (await call<Session>("POST", "/v2/sandboxes", { templateID: "base" }, { "x-api-key": keyB })).body;
       const ask = async (id: string, token: string, port = "49983"): Promise<unknown> => {
         const headers = { "e2b-sandbox-id": id, "e2b-sandbox-port": port, "x-access-token": token };
@@ -203,17 +237,84 @@ describe.skipIf(reason !== undefined)("the listener for foreign clients", () => 
     expect((await create({ timeout: 61 }, key)).status).toBe(409);
   }, 180_000);
 
+  test("a key in a repeated create never ends a sandbox that was paused in the meantime (COMPAT-7)", async () => {
+    const key = { "idempotency-key": "paused-key" };
+    const first = await create({ timeout: 280 }, key);
+    const { sandboxID } = first.body as unknown as Session;
+    expect((await call("POST", `/sandboxes/${sandboxID}/pause`, {})).status).toBe(204);
+    const again = await create({ timeout: 280 }, key);
+    expect([again.status, again.body]).toEqual([201, first.body]);
+    const { body } = await call<{ state: string }>("GET", `/sandboxes/${sandboxID}`);
+    expect(body.state).toBe("paused");
+  }, 180_000);
+
+  test.for(["", "A", "a b", "../x", "é", "x".repeat(256)])("the idempotency key %j is refused", async (key) => {
+    const before = box.claims();
+    const { status, body } = await create({ timeout: 60 }, { "idempotency-key": key });
+    expect([status, body.message]).toEqual([400, expect.stringContaining("Idempotency-Key")]);
+    expect(box.claims()).toEqual(before);
+  });
+
+  test("the idempotency key of another tenant creates a sandbox of its own", async () => {
+    const key = { "idempotency-key": "shared-key" };
+    const first = await create({ timeout: 120 }, key);
+    const body = { templateID: "base", timeout: 120 };
+    const other = await call<Session>("POST", "/v2/sandboxes", body, { "x-api-key": keyB, ...key });
+    expect([first.status, other.status]).toEqual([201, 201]);
+    expect(other.body.sandboxID).not.toBe((first.body as unknown as Session).sandboxID);
+    const found = await call("GET", `/sandboxes/${other.body.sandboxID}`);
+    expect(found.status).toBe(404);
+  }, 180_000);
+
+  test("attempts with one idempotency key at the same time create one sandbox (COMPAT-7)", async () => {
+    const before = box.claims().length;
+    const key = { "idempotency-key": "many-at-once" };
+    const answers = await Promise.all(Array.from({ length: 8 }, () => create({ timeout: 280 }, key)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+    expect(new Set(answers.map(({ body }) => (body as unknown as Session).sandboxID)).size).toBe(1);
+    expect(box.claims()).toHaveLength(before + 1);
+  }, 180_000);
+
+  test("the older generation of create and connect: 15 s by default, and connect never shortens", async () => {
+    interface Info {
+      readonly startedAt: string;
+      readonly endAt: string;
+    }
+    const made = await call<Session>("POST", "/sandboxes", { templateID: "base" });
+    expect(made.status).toBe(201);
+    const { sandboxID } = made.body;
+    const info = async (): Promise<Info> => (await call<Info>("GET", `/sandboxes/${sandboxID}`)).body;
+    const first = await info();
+    // The time of the creation has whole seconds.
+    const seconds = (Date.parse(first.endAt) - Date.parse(first.startedAt)) / 1000;
+    expect(Math.abs(seconds - 15)).toBeLessThanOrEqual(1);
+    const connected = await call<Session>("POST", `/sandboxes/${sandboxID}/connect`, { timeout: 200 });
+    expect([connected.status, connected.body]).toEqual([200, made.body]);
+    const { endAt } = await info();
+    expect(Date.parse(endAt)).toBeGreaterThan(Date.parse(first.endAt));
+    await call("POST", `/sandboxes/${sandboxID}/connect`, { timeout: 10 });
+    expect((await info()).endAt).toBe(endAt);
+    expect((await call("POST", `/sandboxes/${sandboxID}/pause`, {})).status).toBe(204);
+    const resumed = await call<Session>("POST", `/sandboxes/${sandboxID}/resume`, { timeout: 200 });
+    expect([resumed.status, resumed.body]).toEqual([201, made.body]);
+  }, 180_000);
+
   test("metadata of any text is returned equal, and lists find it (COMPAT-14, COMPAT-15)", async () => {
     const metadata = { "a b": "c&d=%", "x/y": "emoji 🙂", long: "z".repeat(65_536) };
     const { body } = await create({ metadata });
     const id = (body as unknown as Session).sandboxID;
     const shown = await call<{ metadata: object }>("GET", `/sandboxes/${id}`);
     expect(shown.body.metadata).toEqual(metadata);
-    const filter = encodeURIComponent(
-      new URLSearchParams({ [encodeURIComponent("a b")]: encodeURIComponent("c&d=%") }).toString(),
-    );
-    const found = await call<{ sandboxID: string }[]>("GET", `/v2/sandboxes?metadata=${filter}`);
-    expect(found.body.map(({ sandboxID }) => sandboxID)).toEqual([id]);
+    const find = async (wanted: Readonly<Record<string, string>>): Promise<string[]> => {
+      const pairs = Object.entries(wanted).map((pair) => pair.map(encodeURIComponent));
+      const filter = encodeURIComponent(new URLSearchParams(pairs).toString());
+      const found = await call<{ sandboxID: string }[]>("GET", `/v2/sandboxes?metadata=${filter}`);
+      return found.body.map(({ sandboxID }) => sandboxID);
+    };
+    expect(await find({ "a b": "c&d=%" })).toEqual([id]);
+    expect(await find({ "x/y": "emoji 🙂" })).toEqual([id]);
+    expect(await find({ "x/y": "emoji 🙂", "a b": "c&d=%" })).toEqual([id]);
+    expect(await find({ "x/y": "emoji 🙃" })).toEqual([]);
   });
 
   test("pages show every sandbox once while others come and go (COMPAT-17)", async () => {

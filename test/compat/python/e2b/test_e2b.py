@@ -1,6 +1,7 @@
 """The contract's script for the Python client of E2B. Numbers in names are those of the contract."""
 
 import asyncio
+import os
 import time
 import urllib.request
 
@@ -34,10 +35,13 @@ def test_03_exit_codes(sandbox):
     assert (raised.value.exit_code, raised.value.stdout, raised.value.stderr) == (3, "out\n", "err\n")
 
 
+def test_04_both_streams(sandbox):
+    done = sandbox.commands.run("echo o; echo e >&2")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "o\n", "e\n")
+
+
 def test_05_working_directory(sandbox):
     assert sandbox.commands.run("pwd", cwd="/tmp").stdout == "/tmp\n"
-    with pytest.raises(InvalidArgumentException):
-        sandbox.commands.run("pwd", cwd="/absent")
 
 
 def test_06_users(sandbox):
@@ -119,6 +123,16 @@ def test_29_links(sandbox):
         assert answer.read().decode() == "é"
 
 
+def test_30_link_for_an_upload(sandbox):
+    boundary = "x" * 20
+    part = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="up.txt"\r\n\r\nup\r\n--{boundary}--\r\n'
+    headers = {"content-type": f"multipart/form-data; boundary={boundary}"}
+    request = urllib.request.Request(sandbox.upload_url("up.txt"), part.encode(), headers, method="POST")
+    with urllib.request.urlopen(request) as answer:
+        assert answer.status == 200
+    assert sandbox.files.read("up.txt") == "up"
+
+
 def test_31_terminal(sandbox):
     from e2b import PtySize
 
@@ -132,9 +146,22 @@ def test_31_terminal(sandbox):
     assert b"30 100" in b"".join(shown)
 
 
+def test_33_a_server_on_loopback(sandbox):
+    sandbox.commands.run("exec python3 -m http.server 8000 --bind 127.0.0.1", background=True, timeout=0)
+    sandbox.commands.run("until (echo > /dev/tcp/127.0.0.1/8000) 2>/dev/null; do sleep 0.05; done")
+    host = sandbox.get_host(8000)
+    assert host.startswith(f"8000-{sandbox.sandbox_id}.team-a.localhost:")
+    headers = {"host": host, "e2b-traffic-access-token": sandbox.traffic_access_token}
+    with urllib.request.urlopen(urllib.request.Request(os.environ["E2B_SANDBOX_URL"], headers=headers)) as answer:
+        assert answer.status == 200
+
+
 def test_34_to_37_state(sandbox):
     assert sandbox.is_running()
+    sandbox.set_timeout(600)
+    end = sandbox.get_info().end_at
     sandbox.set_timeout(300)
+    assert sandbox.get_info().end_at < end
     assert sandbox.get_metrics()[0].mem_used > 0
     found = Sandbox.list(query=SandboxQuery(metadata={"t": "x y"})).next_items()
     assert [one.sandbox_id for one in found] == [sandbox.sandbox_id]

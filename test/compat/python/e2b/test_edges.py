@@ -8,6 +8,7 @@ from e2b import (
     AsyncSandbox,
     AuthenticationException,
     CommandExitException,
+    InvalidArgumentException,
     Sandbox,
     SandboxException,
     SandboxNotFoundException,
@@ -61,6 +62,36 @@ def test_metadata_of_files(sandbox):
     """Metadata of a file is stored with it (COMPAT-56)"""
     sandbox.files.write("described", "x", metadata={"Author": "me"})
     assert sandbox.files.get_info("described").metadata == {"author": "me"}
+
+
+@pytest.mark.parametrize("cwd", ["/absent", "/etc/passwd"])
+def test_working_directory(sandbox, cwd):
+    """A working directory that is absent or a file (COMPAT-46)"""
+    with pytest.raises(InvalidArgumentException):
+        sandbox.commands.run("pwd", cwd=cwd)
+
+
+def test_recursive_watch():
+    """A recursive watch of the asynchronous client (COMPAT-62)"""
+
+    async def work():
+        made = await AsyncSandbox.create(timeout=120)
+        seen = []
+        watch = await made.files.watch_dir("/home/user", on_event=seen.append, recursive=True)
+        await made.files.write("fresh/w.txt", "x")
+        for _ in range(200):
+            if "fresh/w.txt" in [event.name for event in seen]:
+                break
+            await asyncio.sleep(0.05)
+        names = {event.name for event in seen}
+        await watch.stop()
+        before = len(seen)
+        await made.files.write("fresh/after", "x")
+        await made.commands.run("sleep 0.2")
+        await made.kill()
+        return {"fresh", "fresh/w.txt"} <= names, len(seen) - before
+
+    assert asyncio.run(work()) == (True, 0)
 
 
 def test_signal(sandbox):
