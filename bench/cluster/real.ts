@@ -10,6 +10,7 @@ import {
   kubeconfig,
   pauseImage,
 } from "../../test/cluster/node/settings.ts";
+import { manager, stopManager } from "../../test/cluster/stop-manager.ts";
 import { Users } from "../controllers/load.ts";
 import type { Figures } from "../report.ts";
 import { accountKubeconfig } from "./account.ts";
@@ -24,22 +25,9 @@ const admin = (...words: string[]): Promise<string> => kubectl(access, words);
 export async function measureReal(arm: Arm, folder: string): Promise<Figures> {
   if (findNodeProcess() === undefined) throw new Error("The test cluster is not running: run make cluster-up");
   await using undo = new AsyncDisposableStack();
-  const installed = await admin(
-    "get",
-    "deployments",
-    "-A",
-    "-l",
-    "app=agent-sandbox-controller",
-    "-o",
-    "jsonpath={.items[*].metadata.namespace}",
-  );
-  const scale = (replicas: number): Promise<string> =>
-    admin("-n", installed, "scale", "deployment", "agent-sandbox-controller", `--replicas=${replicas}`);
-  if (installed !== "") {
-    await scale(0);
-    undo.defer(async () => void (await scale(2)));
-    await admin("-n", installed, "wait", "pod", "-l", "app=agent-sandbox-controller", "--for=delete", "--timeout=60s");
-  }
+  const named = `--field-selector=metadata.name=${manager}`;
+  const installed = await admin("get", "deployments", "-A", named, "-o", "jsonpath={.items[*].metadata.namespace}");
+  if (installed !== "") undo.use(await stopManager(access, installed));
   await admin("apply", "--server-side", "--force-conflicts", ...crds());
   for (const file of arm.manifests) await admin("apply", "--server-side", "--force-conflicts", "-f", file);
   const user = "bench-controller";

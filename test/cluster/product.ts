@@ -6,12 +6,12 @@ import { newestChange } from "../../scripts/newest-change.ts";
 import { buildOperatorImages } from "../../scripts/operator-images/build-images.ts";
 import { type Access, kubectl, tryKubectl } from "./kubectl.ts";
 import { loadArchive } from "./node/images.ts";
+import { manager } from "./stop-manager.ts";
 
 const root = join(import.meta.dirname, "../..");
 const deploy = join(root, "deploy");
 
 export const systemNamespace = "agent-sandbox-system";
-export const manager = "agent-sandbox-controller";
 const router = "sandbox-router";
 
 /** Installs the manager and the router from the manifests in `deploy`, and waits until they are ready. */

@@ -4,8 +4,9 @@ import { imagesIn } from "../../packages/cli/src/operator/settings.ts";
 import { type ClaimServer, grant, user } from "../controllers/claim-servers.ts";
 import type { ControlledServer } from "../controllers/sandbox-server.ts";
 import { kubectl } from "./kubectl.ts";
-import { manager, systemNamespace, untilInstalled } from "./product.ts";
+import { systemNamespace, untilInstalled } from "./product.ts";
 import type { ProvidedCluster } from "./settings.ts";
+import { stopManager } from "./stop-manager.ts";
 
 type SharedServer = ClaimServer & ControlledServer;
 
@@ -23,25 +24,10 @@ const binding: Resource = { ...role, kind: "ClusterRoleBinding", plural: "cluste
  */
 export async function openShared(cluster: ProvidedCluster): Promise<SharedServer> {
   await using undo = new AsyncDisposableStack();
-  const scale = async (replicas: number): Promise<void> => {
-    await kubectl(cluster, ["-n", systemNamespace, "scale", "deployment", manager, `--replicas=${replicas}`]);
-  };
-  await scale(0);
-  undo.defer(async () => {
-    await scale(2);
-    await untilInstalled(cluster);
-  });
-  await kubectl(cluster, [
-    "-n",
-    systemNamespace,
-    "wait",
-    "pod",
-    "-l",
-    `app=${manager}`,
-    "--for=delete",
-    "--timeout=60s",
-  ]);
+  // Before the manager is stopped: it must go on working if objects of others are there.
   await untilEmpty(cluster);
+  undo.defer(() => untilInstalled(cluster));
+  undo.use(await stopManager(cluster, systemNamespace));
   const admin = undo.adopt(await open(cluster.kubeconfig), (transport) => transport.close());
   const controllers = undo.adopt(await open(cluster.kubeconfig, user), (transport) => transport.close());
   await grant(admin);
