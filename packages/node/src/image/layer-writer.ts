@@ -29,6 +29,9 @@ const pauseEvery = 200;
 const permissionBits = 0o7777;
 const newFile = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
 
+/** Called with the descriptor of each file and folder of an archive when its content is written. */
+export type Decorate = (descriptor: number, header: Header) => void;
+
 /**
  * Writes the entries of one layer into a folder. Nobody else writes to that folder, so a path that was checked stays as it
  * was. No entry is written through a symbolic link. The calls are synchronous, because a layer has tens of thousands of
@@ -40,10 +43,12 @@ export class LayerWriter {
   readonly #folders = new Set<string>([""]);
   readonly #whiteouts = new Set<string>();
   readonly #opaque = new Set<string>();
+  readonly #decorate: Decorate | undefined;
   #written = 0;
 
-  constructor(root: string) {
+  constructor(root: string, decorate?: Decorate) {
     this.#root = root;
+    this.#decorate = decorate;
   }
 
   async write(stream: TarEntry): Promise<void> {
@@ -63,10 +68,11 @@ export class LayerWriter {
       case "folder":
         this.#makeFolder(entry.path);
         stream.resume();
+        if (this.#decorate !== undefined) decorateFolder(path, header, this.#decorate);
         return finish(path, header);
       case "file":
         this.#clear(entry.path);
-        return writeFile(path, stream);
+        return writeFile(path, stream, this.#decorate);
       case "symlink":
         this.#clear(entry.path);
         symlinkSync(entry.target, path);
@@ -154,11 +160,21 @@ export class LayerWriter {
   }
 }
 
-async function writeFile(path: string, stream: TarEntry): Promise<void> {
+function decorateFolder(path: string, header: Header, decorate: Decorate): void {
+  const folder = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    decorate(folder, header);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+async function writeFile(path: string, stream: TarEntry, decorate?: Decorate): Promise<void> {
   const { header } = stream;
   const file = openSync(path, newFile, 0o600);
   try {
     for await (const chunk of stream) writeAll(file, chunk as Buffer);
+    decorate?.(file, header);
     const { uid, gid } = ownerOf(header);
     // The owner before the mode, because chown clears the setuid and setgid bits.
     fchownSync(file, uid, gid);

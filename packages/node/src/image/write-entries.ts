@@ -1,7 +1,7 @@
 import type { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { extract, type Header } from "tar-stream";
-import { LayerWriter } from "./layer-writer.ts";
+import { type Decorate, LayerWriter } from "./layer-writer.ts";
 
 type Step = Transform | ((chunks: AsyncIterable<Buffer>) => AsyncGenerator<Buffer>);
 
@@ -14,13 +14,14 @@ export async function writeEntries(
   archive: readonly [Readable, ...Step[]],
   folder: string,
   accept: (header: Header) => Promise<void> | void,
+  decorate?: Decorate,
 ): Promise<void> {
   const entries = extract();
   const feeding = pipeline([...archive, entries]);
   // The loop below reports the error.
   feeding.catch(() => undefined);
   try {
-    const writer = new LayerWriter(folder);
+    const writer = new LayerWriter(folder, decorate);
     for await (const entry of entries) {
       await accept(entry.header);
       await writer.write(entry);

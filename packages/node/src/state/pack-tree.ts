@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { type Header, type Pack, pack } from "tar-stream";
 import { libc } from "../system/libc.ts";
+import { paxOfAttributes } from "./file-attributes.ts";
 import { StateError } from "./state-error.ts";
 
 /** The largest number in the ids of a tar header; larger ones are in a header of their own. */
@@ -11,9 +12,9 @@ const mostTarId = 0o7777777;
 const opaqueMark = "trusted.overlay.opaque";
 
 /**
- * A folder as the archive of an image layer: overlayfs' marks for hidden files become names with the prefix `.wh.`. Extended attributes are
- * left out, and so are named pipes, sockets and devices, which are counted by `omit`. Throws if a file cannot be represented. The same
- * folder gives the same bytes.
+ * A folder as the archive of an image layer: overlayfs' marks for hidden files become names with the prefix `.wh.`. Extended attributes in the
+ * namespace `user.` are kept. Named pipes, sockets and devices are left out and counted by `omit`, and so are files that lose other attributes. Throws if
+ * a file cannot be represented. The same folder gives the same bytes.
  */
 export async function* packTree(folder: string, omit: () => void = () => undefined): AsyncGenerator<Uint8Array> {
   const archive = pack();
@@ -39,7 +40,8 @@ interface Packing {
 
 async function addFolder(packing: Packing, folder: string, inside: string): Promise<void> {
   const found = await lstat(folder);
-  await add(packing, { ...headerOf(found), name: `${inside === "" ? "." : inside}/`, type: "directory" });
+  const header = withAttributes(packing, folder, headerOf(found));
+  await add(packing, { ...header, name: `${inside === "" ? "." : inside}/`, type: "directory" });
   if (libc().hasAttribute(folder, opaqueMark)) await add(packing, { name: join(inside, ".wh..wh..opq"), size: 0 });
   for (const name of (await readdir(folder)).toSorted()) {
     const path = join(folder, name);
@@ -63,13 +65,20 @@ async function addEntry(packing: Packing, path: string, name: string): Promise<v
   const first = packing.links.get(id);
   if (first !== undefined) return add(packing, { ...header, name, type: "link", linkname: first });
   if (found.nlink > 1) packing.links.set(id, name);
-  await addFile(packing, path, { ...header, name, type: "file", size: found.size });
+  await addFile(packing, path, { ...withAttributes(packing, path, header), name, type: "file", size: found.size });
 }
 
 function headerOf({ mode, uid, gid, mtime }: Stats): Partial<Header> {
   const large = { ...(uid > mostTarId && { uid: String(uid) }), ...(gid > mostTarId && { gid: String(gid) }) };
   const ids = { uid: Math.min(uid, mostTarId), gid: Math.min(gid, mostTarId) };
   return { mode: mode & 0o7777, mtime, ...ids, ...(Object.keys(large).length > 0 && { pax: large }) };
+}
+
+function withAttributes({ omit }: Packing, path: string, header: Partial<Header>): Partial<Header> {
+  const attributes = paxOfAttributes(path, omit);
+  return Object.keys(attributes).length === 0
+    ? header
+    : { ...header, pax: { ...(header.pax as object | undefined), ...attributes } };
 }
 
 function add({ archive }: Packing, header: Partial<Header> & { name: string }): Promise<void> {

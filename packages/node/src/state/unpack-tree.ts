@@ -4,6 +4,7 @@ import type { Header } from "tar-stream";
 import { NodeError } from "../errors.ts";
 import { writeEntries } from "../image/write-entries.ts";
 import { invalid } from "./archive-format.ts";
+import { AttributeSetter } from "./file-attributes.ts";
 import { StateError } from "./state-error.ts";
 
 /** The headers between two entries, which tar-stream holds in memory: long names. */
@@ -47,12 +48,14 @@ export async function unpackTree(
   };
   const names = new Set<string>();
   try {
-    await writeEntries([Readable.from(metered())], folder, (header) => {
+    const accept = (header: Header): void => {
       nextBy = read + (header.size ?? 0) + longestHeaders;
       budget.take();
       checkName(header, names);
       header.mode = safeMode(header);
-    });
+    };
+    const attributes = new AttributeSetter(() => read);
+    await writeEntries([Readable.from(metered())], folder, accept, (file, header) => attributes.set(file, header));
   } catch (error) {
     throw refusalOf(error);
   }
