@@ -29,16 +29,18 @@ export function whyNoBox(): string | undefined {
 
 /** A box with its own data folder, used through the command line. */
 export class Box implements AsyncDisposable {
-  readonly dataDir: string = mkdtempSync(join(tmpdir(), "agent-sandbox-e2e-"));
+  readonly dataDir: string;
   /** The address of its API server. */
   readonly listen: string;
 
-  private constructor(port: number) {
+  private constructor(port: number, parent: string) {
     this.listen = `127.0.0.1:${port}`;
+    this.dataDir = mkdtempSync(join(parent, "agent-sandbox-e2e-"));
   }
 
-  static async make(): Promise<Box> {
-    return new Box(await freePort());
+  /** Its data folder is in `parent`. */
+  static async make(parent: string = tmpdir()): Promise<Box> {
+    return new Box(await freePort(), parent);
   }
 
   get kubeconfig(): string {
