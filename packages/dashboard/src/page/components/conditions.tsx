@@ -1,5 +1,6 @@
 /** The conditions of an object, as its controller reports them. */
 import type { Condition } from "@agent-sandbox/api";
+import { toneOfCondition } from "../model/condition-tone.ts";
 import { Badge } from "./badge.tsx";
 import { Section } from "./section.tsx";
 import { Text } from "./text.tsx";
@@ -13,7 +14,7 @@ export function Conditions({ conditions }: { readonly conditions: readonly Condi
         {conditions.map(({ type, status, reason, message, lastTransitionTime }) => (
           <li key={type}>
             <span className="row-head">
-              <Badge tone={status === "True" ? "good" : "neutral"}>
+              <Badge tone={toneOfCondition({ type, status })}>
                 <Text of={type} />
                 {status === "True" ? "" : `: ${status === "False" ? "no" : "unknown"}`}
               </Badge>

@@ -14,9 +14,13 @@ export interface Column<T> {
   readonly width: string;
   readonly render: (item: T) => ReactNode;
   readonly isSortable?: boolean;
+  /** The first click puts the largest first, as for amounts. */
+  readonly isLargestFirst?: boolean;
   /** Hidden on narrow screens. */
   readonly isExtra?: boolean;
   readonly align?: "end";
+  /** How many columns the cell of an item covers, if the next ones would be empty. Default: one. */
+  readonly spanOf?: (item: T) => number;
 }
 
 export interface Sorting {
@@ -103,15 +107,16 @@ interface HeadProps<T> {
 }
 
 function Head<T>({ column, sorting, onSort }: HeadProps<T>) {
-  const { id, title, isSortable, isExtra, align } = column;
+  const { id, title, isSortable, isLargestFirst, isExtra, align } = column;
   const isSorted = sorting?.by === id;
   const order = !isSorted ? "none" : sorting.isDescending ? "descending" : "ascending";
   const Arrow = order === "descending" ? ChevronDown : ChevronUp;
   const canSort = isSortable === true && onSort !== undefined;
+  const isNextDescending = isSorted ? order === "ascending" : isLargestFirst === true;
   return (
     <div role="columnheader" className={classOf(isExtra, align)} {...(canSort && { "aria-sort": order })}>
       {canSort ? (
-        <button type="button" className="sort" onClick={() => onSort({ by: id, isDescending: order === "ascending" })}>
+        <button type="button" className="sort" onClick={() => onSort({ by: id, isDescending: isNextDescending })}>
           {title}
           {isSorted && <Arrow size={13} aria-hidden />}
         </button>
@@ -143,14 +148,31 @@ const MemoRow = memo(function Row({ item, columns, index, href }: RowProps) {
         if (href !== undefined && !isControl) navigate(href);
       }}
     >
-      {columns.map(({ id, render, isExtra, align }) => (
-        <div key={id} role="cell" className={classOf(isExtra, align)}>
+      {cellsOf(columns, item).map(([{ id, render, isExtra, align }, span]) => (
+        <div
+          key={id}
+          role="cell"
+          className={classOf(isExtra, align)}
+          {...(span > 1 && { "aria-colspan": span, style: { gridColumn: `span ${span}` } })}
+        >
           {render(item)}
         </div>
       ))}
     </div>
   );
 });
+
+/** The columns that have a cell of their own, and how many each covers. */
+function cellsOf<T>(columns: readonly Column<T>[], item: T): (readonly [Column<T>, span: number])[] {
+  const cells: (readonly [Column<T>, number])[] = [];
+  for (let at = 0; at < columns.length; ) {
+    const column = columns[at] as Column<T>;
+    const span = column.spanOf?.(item) ?? 1;
+    cells.push([column, span]);
+    at += span;
+  }
+  return cells;
+}
 
 function classOf(isExtra: boolean | undefined, align: "end" | undefined): string {
   return `cell${isExtra === true ? " cell-extra" : ""}${align === "end" ? " cell-end" : ""}`;

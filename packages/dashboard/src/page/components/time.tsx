@@ -30,13 +30,23 @@ export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }
 
-export function RelativeTime({ at, suffix = "" }: { readonly at: string | undefined; readonly suffix?: string }) {
+interface RelativeTimeProps {
+  readonly at: string | undefined;
+  readonly suffix?: string;
+  /** A sentence for the tooltip. */
+  readonly note?: string;
+}
+
+export function RelativeTime({ at, suffix = "", note }: RelativeTimeProps) {
   const current = useNow();
   const { zone } = usePreferences();
   const ms = Date.parse(at ?? "");
   if (!Number.isFinite(ms)) return <span className="faint">–</span>;
   return (
-    <time dateTime={new Date(ms).toISOString()} title={formatTime(ms, zone)}>
+    <time
+      dateTime={new Date(ms).toISOString()}
+      title={note === undefined ? formatTime(ms, zone) : `${formatTime(ms, zone)}. ${note}.`}
+    >
       {formatAge(Math.max(current, Date.now()) - ms)}
       {suffix}
     </time>

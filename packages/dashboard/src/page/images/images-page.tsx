@@ -41,7 +41,7 @@ export default function ImagesPage() {
         list={{ ...boxes, items: rows }}
         columns={columns}
         sortKeys={sortKeys}
-        firstSort="size"
+        firstSort="-size"
         searchable={searchable}
         maxHeight="calc(100vh - 230px)"
         empty={
@@ -75,6 +75,7 @@ function columnsFor(onOpen: (name: string) => void): readonly Column<ImageRow>[]
       title: "Size",
       width: "100px",
       isSortable: true,
+      isLargestFirst: true,
       render: ({ sizeBytes }) => (sizeBytes === undefined ? none : formatBytes(sizeBytes)),
     },
     {
@@ -82,6 +83,7 @@ function columnsFor(onOpen: (name: string) => void): readonly Column<ImageRow>[]
       title: "Sandboxes",
       width: "96px",
       isSortable: true,
+      isLargestFirst: true,
       isExtra: true,
       render: (row) => row.sandboxes.length || none,
     },
@@ -90,6 +92,7 @@ function columnsFor(onOpen: (name: string) => void): readonly Column<ImageRow>[]
       title: "Templates",
       width: "96px",
       isSortable: true,
+      isLargestFirst: true,
       isExtra: true,
       render: (row) => row.templates.length || none,
     },
@@ -117,9 +120,9 @@ function columnsFor(onOpen: (name: string) => void): readonly Column<ImageRow>[]
 
 const sortKeys: Readonly<Record<string, SortKey<ImageRow>>> = {
   name: ({ name }) => name,
-  size: ({ sizeBytes }) => -(sizeBytes ?? 0),
-  sandboxes: (row) => -row.sandboxes.length,
-  templates: (row) => -row.templates.length,
+  size: ({ sizeBytes }) => sizeBytes ?? 0,
+  sandboxes: (row) => row.sandboxes.length,
+  templates: (row) => row.templates.length,
 };
 
 const searchable = ({ names, nodes: on }: ImageRow): string => [...names, ...on].join(" ");

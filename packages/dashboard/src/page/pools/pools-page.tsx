@@ -81,6 +81,7 @@ const columns: readonly Column<SandboxWarmPool>[] = [
     title: "Out of date",
     width: "96px",
     isSortable: true,
+    isLargestFirst: true,
     isExtra: true,
     render: (pool) => poolState(pool).outdated || <span className="faint">–</span>,
   },
@@ -119,7 +120,7 @@ const columns: readonly Column<SandboxWarmPool>[] = [
 const sortKeys: Readonly<Record<string, SortKey<SandboxWarmPool>>> = {
   name: ({ metadata }) => metadata.name ?? "",
   ready: (pool) => poolState(pool).ready,
-  outdated: (pool) => -poolState(pool).outdated,
+  outdated: (pool) => poolState(pool).outdated,
   template: ({ spec }) => spec.sandboxTemplateRef.name,
   age: (item) => -createdAt(item),
 };

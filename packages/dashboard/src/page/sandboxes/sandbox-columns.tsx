@@ -1,16 +1,19 @@
-import { lastActivity, type Sandbox } from "@agent-sandbox/api";
+import type { Sandbox } from "@agent-sandbox/api";
 import { Link } from "wouter";
 import { cleanText } from "../components/clean-text.ts";
 import { formatBytes, formatCores } from "../components/format.ts";
+import { LastUsed } from "../components/last-used.tsx";
 import { Sparkline } from "../components/sparkline.tsx";
 import { StateBadge } from "../components/state-badge.tsx";
 import type { Column } from "../components/table.tsx";
 import { Text } from "../components/text.tsx";
 import { RelativeTime } from "../components/time.tsx";
 import { useRecorded } from "../data/use-recorder.tsx";
+import { lastUsed } from "../model/last-used.ts";
 import { imageOf, knownState, originOf, sandboxStates } from "../model/sandbox-state.ts";
 import { createdAt, type SortKey } from "../model/search.ts";
 import { podKeyOf } from "../model/usage.ts";
+import { useScope } from "../shell/scope.tsx";
 
 export function hrefOfSandbox({ metadata }: Pick<Sandbox, "metadata">): string {
   return `/sandboxes/${encodeURIComponent(metadata.namespace ?? "")}/${encodeURIComponent(metadata.name ?? "")}`;
@@ -34,14 +37,21 @@ function UsageCell({ sandbox, of }: { readonly sandbox: Sandbox; readonly of: "c
 }
 
 function NameCell({ sandbox }: { readonly sandbox: Sandbox }) {
+  const scope = useScope();
   return (
-    <>
+    <span className="name-cell">
       <Link href={hrefOfSandbox(sandbox)}>
         <Text of={sandbox.metadata.name} />
       </Link>{" "}
-      <Text of={sandbox.metadata.namespace} className="faint small" />
-    </>
+      {scope.namespace === undefined && <Text of={sandbox.metadata.namespace} className="faint small" />}
+    </span>
   );
+}
+
+/** It has no Pod that is measured, so the reason may cover the cells of CPU and memory. */
+function isUnmeasured(sandbox: Sandbox): boolean {
+  const { state } = knownState(sandbox);
+  return state === "failed" || state === "starting";
 }
 
 function DetailCell({ sandbox }: { readonly sandbox: Sandbox }) {
@@ -54,7 +64,10 @@ function DetailCell({ sandbox }: { readonly sandbox: Sandbox }) {
   );
 }
 
-const activity = (sandbox: Sandbox): string | undefined => lastActivity(sandbox) ?? sandbox.status?.lastActivityTime;
+/** For lists in which no sandbox has an idle policy: nobody records when the others were used. */
+export function columnsFor(items: readonly Sandbox[]): readonly Column<Sandbox>[] {
+  return items.some((item) => lastUsed(item) !== undefined) ? sandboxColumns : withoutLastUsed;
+}
 
 export const sandboxColumns: readonly Column<Sandbox>[] = [
   {
@@ -66,19 +79,20 @@ export const sandboxColumns: readonly Column<Sandbox>[] = [
   },
   { id: "state", title: "State", width: "112px", isSortable: true, render: (item) => <StateBadge sandbox={item} /> },
   {
-    id: "detail",
-    title: "Detail",
-    width: "minmax(96px, 1.8fr)",
-    isExtra: true,
-    render: (item) => <DetailCell sandbox={item} />,
-  },
-  {
     id: "image",
     title: "Image",
     width: "minmax(56px, 0.8fr)",
     isSortable: true,
     isExtra: true,
     render: (item) => <Text of={imageOf(item)} className="mono soft" />,
+  },
+  {
+    id: "detail",
+    title: "Detail",
+    width: "minmax(96px, 1.8fr)",
+    isExtra: true,
+    spanOf: (item) => (isUnmeasured(item) ? 3 : 1),
+    render: (item) => <DetailCell sandbox={item} />,
   },
   { id: "cpu", title: "CPU", width: "98px", isExtra: true, render: (item) => <UsageCell sandbox={item} of="cpu" /> },
   {
@@ -91,10 +105,10 @@ export const sandboxColumns: readonly Column<Sandbox>[] = [
   {
     id: "activity",
     title: "Last used",
-    width: "72px",
+    width: "76px",
     isSortable: true,
     isExtra: true,
-    render: (item) => <RelativeTime at={activity(item)} />,
+    render: (item) => <LastUsed sandbox={item} />,
   },
   {
     id: "age",
@@ -106,11 +120,13 @@ export const sandboxColumns: readonly Column<Sandbox>[] = [
   },
 ];
 
+const withoutLastUsed = sandboxColumns.filter(({ id }) => id !== "activity");
+
 export const sandboxSortKeys: Readonly<Record<string, SortKey<Sandbox>>> = {
   name: ({ metadata }) => metadata.name ?? "",
   state: (item) => ["failed", ...sandboxStates].indexOf(knownState(item).state),
   image: imageOf,
-  activity: (item) => -(Date.parse(activity(item) ?? "") || 0),
+  activity: (item) => -(Date.parse(lastUsed(item)?.at ?? "") || 0),
   age: (item) => -createdAt(item),
 };
 

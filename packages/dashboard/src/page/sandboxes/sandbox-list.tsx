@@ -7,7 +7,7 @@ import { EmptyState } from "../components/empty-state.tsx";
 import { ListView } from "../components/list-page.tsx";
 import type { Snapshot } from "../data/list-store.ts";
 import { knownState, type SandboxState, sandboxStates } from "../model/sandbox-state.ts";
-import { hrefOfSandbox, sandboxColumns, sandboxSortKeys, searchableSandbox } from "./sandbox-columns.tsx";
+import { columnsFor, hrefOfSandbox, sandboxSortKeys, searchableSandbox } from "./sandbox-columns.tsx";
 
 /** The state that the address names. */
 export function useStateFilter(): readonly [SandboxState | undefined, (state: SandboxState | undefined) => void] {
@@ -33,7 +33,7 @@ export function SandboxList({ list, maxHeight }: { readonly list: Snapshot<Sandb
     <ListView
       noun="sandboxes"
       list={list}
-      columns={sandboxColumns}
+      columns={columnsFor(list.items)}
       sortKeys={sandboxSortKeys}
       firstSort="age"
       searchable={searchableSandbox}

@@ -96,6 +96,7 @@ const columns: readonly Column<SandboxSnapshot>[] = [
     title: "Size",
     width: "92px",
     isSortable: true,
+    isLargestFirst: true,
     isExtra: true,
     render: ({ status }) =>
       status?.sizeBytes === undefined ? <span className="faint">–</span> : formatBytes(status.sizeBytes),
@@ -119,7 +120,7 @@ const sortKeys: Readonly<Record<string, SortKey<SandboxSnapshot>>> = {
   name: ({ metadata }) => metadata.name ?? "",
   state: (snapshot) => snapshotState(snapshot).title,
   sandbox: (snapshot) => sourceOf(snapshot) ?? "",
-  size: ({ status }) => -(status?.sizeBytes ?? 0),
+  size: ({ status }) => status?.sizeBytes ?? 0,
   age: (item) => -createdAt(item),
 };
 

@@ -27,10 +27,26 @@ function owned(kind: string): Sandbox {
   return sandbox({}, { ownerReferences: [owner] });
 }
 
+function notReady(reason: string, message: string): Sandbox {
+  const lastTransitionTime = "2026-01-01T00:00:00Z";
+  return {
+    ...sandbox(),
+    status: { conditions: [{ type: "Ready", status: "False", reason, message, lastTransitionTime }] },
+  };
+}
+
+const failed = notReady(
+  "DependenciesNotReady",
+  'Pod exists with phase: Pending; container "main": cannot pull image "x": not found',
+);
+const expired = notReady("SandboxExpired", "");
+
 test.for<[string, Sandbox, Rights, readonly Action[]]>([
   ["one that runs", sandbox(), all, ["suspend", "snapshot", "fork", "restart", "extend", "delete"]],
   ["one that sleeps", sandbox({ operatingMode: "Suspended" }), all, ["resume", "snapshot", "fork", "extend", "delete"]],
   ["one that is being deleted", sandbox({}, { deletionTimestamp: "2026-01-01T00:00:00Z" }), all, []],
+  ["one whose image cannot be pulled", failed, all, ["suspend", "restart", "extend", "delete"]],
+  ["one whose time is over", expired, all, ["extend", "delete"]],
   ["a member of a pool", owned("SandboxWarmPool"), all, ["snapshot", "fork", "restart", "delete"]],
   [
     "a claimed one, to a user without claims",

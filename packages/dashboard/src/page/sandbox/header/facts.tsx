@@ -1,13 +1,15 @@
 /** What a person wants to know first, as a row of titles and values. */
-import { lastActivity, type Sandbox, type SandboxClaim } from "@agent-sandbox/api";
+import { type Sandbox, type SandboxClaim } from "@agent-sandbox/api";
 import { type ReactNode, useMemo } from "react";
 import { Link } from "wouter";
 import { cleanText } from "../../components/clean-text.ts";
 import { formatDuration } from "../../components/format.ts";
+import { LastUsed } from "../../components/last-used.tsx";
 import { Text } from "../../components/text.tsx";
 import { RelativeTime, useNow } from "../../components/time.tsx";
 import { sandboxClaims, sandboxWarmPools } from "../../data/resources.ts";
 import { useCan, useList, useObject } from "../../data/use-data.ts";
+import { lastUsed } from "../../model/last-used.ts";
 import { imageOf } from "../../model/sandbox-state.ts";
 import { shutdownTime } from "../actions/lifetime.ts";
 import { originLinks, ownerClaim } from "../origin.ts";
@@ -47,9 +49,11 @@ export function Facts() {
       <Fact title="Age">
         <RelativeTime at={metadata.creationTimestamp} />
       </Fact>
-      <Fact title="Last used">
-        <RelativeTime at={lastActivity(sandbox) ?? status?.lastActivityTime} suffix=" ago" />
-      </Fact>
+      {lastUsed(sandbox) !== undefined && (
+        <Fact title="Last used">
+          <LastUsed sandbox={sandbox} suffix=" ago" />
+        </Fact>
+      )}
       {origins.map(({ kind, name, href }) => (
         <Fact key={kind} title={`${kind[0]?.toUpperCase()}${kind.slice(1)}`}>
           <Link href={href}>

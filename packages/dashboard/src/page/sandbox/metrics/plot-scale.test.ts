@@ -45,8 +45,8 @@ describe("a plot", () => {
   test("is a line between samples, with gaps where nothing was measured", () => {
     const samples = [0, 5000, 60_000].map((at) => ({ at, value: 5 }));
     expect(pathsOf(samples, frame)).toEqual({
-      line: "M0.00 50.00L5.00 50.00M60.00 50.00L61.00 50.00",
-      area: "M0.00 50.00L5.00 50.00L5.00 100L0.00 100ZM60.00 50.00L61.00 50.00L61.00 100L60.00 100Z",
+      line: "M0.00 50.00L5.00 50.00M59.00 50.00L60.00 50.00",
+      area: "M0.00 50.00L5.00 50.00L5.00 100L0.00 100ZM59.00 50.00L60.00 50.00L60.00 100L59.00 100Z",
     });
   });
 

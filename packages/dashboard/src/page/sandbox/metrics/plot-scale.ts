@@ -47,7 +47,7 @@ export function pathsOf(samples: readonly Sample[], frame: Frame): { readonly li
   const y = (value: number): string => ((1 - Math.min(value, frame.top) / (frame.top || 1)) * 100).toFixed(2);
   const lines = splitAtGaps(samples).map((part) =>
     // One sample alone is a short level line.
-    part.length === 1 ? [...part, { at: (part[0]?.at ?? 0) + 1000, value: part[0]?.value ?? 0 }] : part,
+    part.length === 1 ? [{ at: (part[0]?.at ?? 0) - 1000, value: part[0]?.value ?? 0 }, ...part] : part,
   );
   const draw = (part: readonly Sample[]): string =>
     part.map(({ at, value }, index) => `${index === 0 ? "M" : "L"}${x(at)} ${y(value)}`).join("");

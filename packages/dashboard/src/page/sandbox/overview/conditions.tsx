@@ -1,11 +1,10 @@
-import { CircleCheck, CircleHelp, CircleX } from "lucide-react";
+import { CircleCheck, CircleHelp, CircleMinus } from "lucide-react";
 import { Text } from "../../components/text.tsx";
 import { RelativeTime } from "../../components/time.tsx";
+import { toneOfCondition } from "../../model/condition-tone.ts";
 import { useSandbox } from "../sandbox-context.tsx";
 
-const icons = { True: CircleCheck, False: CircleX, Unknown: CircleHelp } as const;
-/** For these, False is good. */
-const goodIfFalse: readonly string[] = ["Suspended", "PodOutdated", "Finished"];
+const icons = { True: CircleCheck, False: CircleMinus, Unknown: CircleHelp } as const;
 
 export function Conditions() {
   const { sandbox } = useSandbox();
@@ -18,11 +17,10 @@ export function Conditions() {
       <ul className="conditions">
         {conditions.map(({ type, status, reason, message, lastTransitionTime }) => {
           const Icon = icons[status] ?? CircleHelp;
-          const isGood = status === (goodIfFalse.includes(type) ? "False" : "True");
           return (
             <li key={type}>
               <p className="condition-line">
-                <Icon size={15} className={isGood ? "condition-good" : "condition-other"} aria-hidden />
+                <Icon size={15} className={`condition-${toneOfCondition({ type, status })}`} aria-hidden />
                 <Text of={type} className="strong" />
                 <span className="soft">{status}</span>
                 <Text of={reason} className="faint small" />

@@ -45,6 +45,20 @@ test("is in the usual order, with the time of each step", () => {
   ]);
 });
 
+test("never shows a step as older than the one before, whatever the precision of the times", () => {
+  const created = { ...event("Created", 3), lastTimestamp: at(3).replace(".000", ".900") };
+  const entries = timeline({ sandbox, pod, events: [created], snapshots: [] });
+  const times = entries.map((entry) => entry.at);
+  expect(entries.map(({ title }) => title)).toEqual([
+    "Created",
+    "Scheduled",
+    "Container created",
+    "Container started",
+    "Ready",
+  ]);
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+});
+
 test("shows snapshots of this sandbox only", () => {
   const snapshot = (uid: string, sourceUID: string): SandboxSnapshot =>
     ({ metadata: { uid, name: uid }, spec: {}, status: { sourceUID, createdAt: at(5) } }) as SandboxSnapshot;

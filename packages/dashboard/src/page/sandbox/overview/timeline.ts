@@ -46,9 +46,13 @@ export function timeline(sources: TimelineSources): readonly TimelineEntry[] {
     if (!isKnown) kept.push(entry);
   }
   const shown = kept.length > most ? [...kept.slice(0, 1), ...kept.slice(1 - most)] : kept;
-  return shown.map(({ rank: _rank, ...entry }, index) => {
-    const before = shown[index - 1];
-    return before === undefined ? entry : { ...entry, afterMs: Math.max(0, entry.at - before.at) };
+  let last: number | undefined;
+  return shown.map(({ rank: _rank, ...entry }) => {
+    // A time without a fraction of a second may seem to be before the step that it follows.
+    const at = Math.max(entry.at, last ?? 0);
+    const afterMs = last === undefined ? undefined : at - last;
+    last = at;
+    return { ...entry, at, ...(afterMs !== undefined && { afterMs }) };
   });
 }
 

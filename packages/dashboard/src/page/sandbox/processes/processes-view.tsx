@@ -1,5 +1,5 @@
 /** Two lists, which differ: what was started through the runtime API, and everything that runs. */
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { cleanText } from "../../components/clean-text.ts";
 import { RuntimeView } from "../runtime/runtime-view.tsx";
 import { useSandbox } from "../sandbox-context.tsx";
@@ -11,6 +11,8 @@ type Which = "started" | "all";
 export default function ProcessesView() {
   const { name = "my-sandbox", namespace = "default" } = useSandbox().sandbox.metadata;
   const [which, setWhich] = useState<Which>("started");
+  // Each list has a bar of its own, so the choice is another element then, which takes the focus.
+  const hasChosen = useRef(false);
   const List = which === "started" ? StartedProcesses : AllProcesses;
   return (
     <RuntimeView command={`agent-sandbox exec ${cleanText(name)} -n ${cleanText(namespace)} -- ps`}>
@@ -20,7 +22,11 @@ export default function ProcessesView() {
             className="input"
             aria-label="Which processes"
             value={which}
-            onChange={({ target }) => setWhich(target.value as Which)}
+            autoFocus={hasChosen.current}
+            onChange={({ target }) => {
+              hasChosen.current = true;
+              setWhich(target.value as Which);
+            }}
           >
             <option value="started">Started through the runtime API</option>
             <option value="all">All processes of the sandbox</option>

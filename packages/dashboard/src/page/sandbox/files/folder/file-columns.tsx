@@ -42,6 +42,7 @@ export function fileColumns(actions: EntryActions): readonly Column<FileEntry>[]
       width: "84px",
       align: "end",
       isSortable: true,
+      isLargestFirst: true,
       render: ({ type, size }) => (type === "directory" ? <span className="faint">–</span> : formatBytes(size)),
     },
     {
@@ -49,6 +50,7 @@ export function fileColumns(actions: EntryActions): readonly Column<FileEntry>[]
       title: "Modified",
       width: "104px",
       isSortable: true,
+      isLargestFirst: true,
       isExtra: true,
       render: ({ modifiedAt }) => <RelativeTime at={isoOf(modifiedAt)} suffix=" ago" />,
     },
