@@ -18,6 +18,7 @@ import { bareSandbox, takeSnapshot, untilSnapshot } from "./snapshots.ts";
 const program = `
 import os, time
 os.makedirs("/work", exist_ok=True); open("/work/file", "w").write("on the disk")
+os.setxattr("/work/file", "user.tag", bytes([0, 255, 10]))
 open("/memory/secret", "w").write("in memory")
 count = 0
 while True:
@@ -76,6 +77,8 @@ describe.skipIf(cannotRun)("the archive of a snapshot", () => {
     expect(answerOf(await fork.restore(metadata.uid ?? ""), "PodRestored")).toBe("True");
     await counting(box, fork.name, 20);
     expect(await box.shell(fork.name, "cat /work/file /memory/secret")).toBe("on the diskin memory");
+    const tag = `python3 -c 'import os; print(list(os.getxattr("/work/file", "user.tag")))'`;
+    expect(await box.shell(fork.name, tag)).toBe("[0, 255, 10]");
   };
 
   test("comes from an encrypted snapshot, and continues in a box without a key, and in one with a key", async () => {
