@@ -1,7 +1,11 @@
 import { once } from "node:events";
+import { buffer } from "node:stream/consumers";
 import { sandboxSnapshots } from "@agent-sandbox/api";
+import { pack } from "tar-stream";
 import { describe, expect, test } from "vitest";
 import { openSocket } from "../../packages/cli/src/client/pod-socket.ts";
+import { manifestOf, sources } from "../../packages/node/src/state/archive.test.support.ts";
+import { writeArchive } from "../../packages/node/src/state/archive-stream.ts";
 import { useAttacker } from "./attacker.ts";
 import { until } from "./until.ts";
 import { noWorld } from "./why-no-world.ts";
@@ -9,6 +13,15 @@ import { noWorld } from "./why-no-world.ts";
 const protocol = "v1.snapshot-import.agents.x-k8s.io";
 const pathOf = (namespace: string, name: string, part: string): string =>
   `/apis/snapshots.agents.x-k8s.io/v1alpha1/namespaces/${namespace}/sandboxsnapshots/${name}/${part}`;
+
+/** The archive of a snapshot with a program whose header has these records. */
+async function archiveWith(pax: Record<string, string>): Promise<Buffer> {
+  const layer = pack();
+  layer.entry({ name: "program", mode: 0o755, pax }, "#!/bin/sh");
+  layer.finalize();
+  const members = sources({ "layers/main.tar": await buffer(layer) });
+  return buffer(writeArchive(await manifestOf(members), members));
+}
 
 describe.skipIf(noWorld)("archives of snapshots", () => {
   const attacker = useAttacker();
@@ -58,12 +71,19 @@ describe.skipIf(noWorld)("archives of snapshots", () => {
     await mallory.client.delete(sandboxSnapshots, place);
   });
 
-  test("an archive of the administrator that is not one is refused, and leaves nothing", async () => {
+  test.for([
+    ["that is not one", async () => Buffer.alloc(4096, "../../etc/passwd")],
+    ["whose files have a capability", () => archiveWith({ "LIBARCHIVE.xattr.security.capability": "AQAAAg==" })],
+    [
+      "whose files have a mark of overlayfs",
+      () => archiveWith({ "LIBARCHIVE.xattr.trusted.overlay.redirect": "Lw==" }),
+    ],
+  ] as const)("an archive of the administrator %s is refused, and leaves nothing", async ([, makeArchive]) => {
     const { world } = attacker;
     const { namespace } = world.alice;
     const socket = await openSocket(world.admin.access, pathOf(namespace, "crafted", "import"), protocol);
     const answer = once(socket, "message");
-    socket.send(Buffer.alloc(4096, "../../etc/passwd"));
+    socket.send(await makeArchive());
     socket.send("end");
     const [data] = (await answer) as [Buffer];
     expect(JSON.parse(data.toString())).toMatchObject({ status: "Failure", reason: "ArchiveInvalid" });
