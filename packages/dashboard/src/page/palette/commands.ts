@@ -195,6 +195,7 @@ function deletionOf({ folder, resource, noun, note }: Kind, object: KubeObject):
     group: "Actions",
     detail: namespace,
     keywords: `remove ${namespace}`,
+    isDanger: true,
     effect: { do: "open", dialog: { type: "delete", resource, object, noun, note } },
   };
 }

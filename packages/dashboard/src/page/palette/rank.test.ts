@@ -44,3 +44,11 @@ test("text that looks like a pattern is only text", () => {
   expect(found(".*")).toEqual([]);
   expect(found("(")).toEqual([]);
 });
+
+test("a command that destroys is never before another that matches", () => {
+  const page = { title: "seen", keywords: "sandbox default" };
+  const deletion = { title: "Delete sandbox seen", keywords: "remove default", isDanger: true };
+  const mention = { title: "overseen", keywords: "sandbox" };
+  expect(rank([deletion, mention, page], "sandbox seen", 9)).toEqual([page, mention, deletion]);
+  expect(rank([deletion, page], "delete seen", 9)).toEqual([deletion]);
+});

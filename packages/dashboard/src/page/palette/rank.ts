@@ -6,6 +6,8 @@ export interface Rankable {
   readonly keywords?: string;
   /** Of commands that match equally well, those with more weight are first. Default: 0. */
   readonly weight?: number;
+  /** It destroys something, so whatever else matches is before it. */
+  readonly isDanger?: boolean;
   /** Shown while nothing is typed. */
   readonly isFirst?: boolean;
 }
@@ -28,7 +30,7 @@ function byWeight(a: Rankable, b: Rankable): number {
 }
 
 /** 0: a word is not found. */
-function scoreOf({ title, keywords = "" }: Rankable, words: readonly string[]): number {
+function scoreOf({ title, keywords = "", isDanger }: Rankable, words: readonly string[]): number {
   const name = title.toLowerCase();
   const others = keywords.toLowerCase();
   let sum = name === words.join(" ") ? 10 : 0;
@@ -37,8 +39,11 @@ function scoreOf({ title, keywords = "" }: Rankable, words: readonly string[]): 
     if (score === 0) return 0;
     sum += score;
   }
-  return sum / words.length;
+  return (sum / words.length) * (isDanger === true ? dangerFactor : 1);
 }
+
+/** Below the lowest score of a word by the highest. */
+const dangerFactor = 0.1;
 
 function scoreOfWord(name: string, others: string, word: string): number {
   const at = name.indexOf(word);
