@@ -164,6 +164,21 @@ describe("the rendered chart", () => {
     );
     expect(deploymentIn(fixed, "sandbox-router").spec.replicas).toBe(3);
     expect(fixed.map(named)).not.toContain("Secret/sandbox-router-keys");
+    const scraped = await render("--set", "networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus");
+    for (const [name, metrics, open] of [
+      ["agent-sandbox-controller", 8080, [8081, 9443]],
+      ["sandbox-router", 9090, [8080, 8081]],
+    ] as const) {
+      const tcp = (port: number): object => ({ protocol: "TCP", port });
+      expect(find(scraped, `NetworkPolicy/${name}`)).toMatchObject({
+        spec: {
+          ingress: [
+            { from: [{ podSelector: { matchLabels: { app: "prometheus" } } }], ports: [tcp(metrics)] },
+            { ports: open.map(tcp) },
+          ],
+        },
+      });
+    }
     const noRuntime = await render("--set", "runtime.enabled=false");
     expect(argsIn(noRuntime)).toContain("--runtime-image=");
     expect(noRuntime.map(named)).not.toContain("ClusterRole/sandbox-router-runtime");
@@ -194,6 +209,7 @@ describe("the rendered chart", () => {
     ["image.pullPolicy=Sometimes", "pullPolicy"],
     ["namespace.name=UPPER", "name"],
     ["replicaCount=0", "replicaCount"],
+    ["networkPolicy.metricsFrom=everybody", "metricsFrom"],
     ["router.service.type=ExternalName", "type"],
     ["rbac.aggregateToDefaultRoles=perhaps", "aggregateToDefaultRoles"],
   ])("refuses %s", async (value, field) => {

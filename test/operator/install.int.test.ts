@@ -43,7 +43,7 @@ const kinds =
 const installedNow = async (): Promise<string[]> => {
   const cluster = await kubectl(
     "get",
-    "clusterroles,clusterrolebindings,priorityclasses",
+    "clusterroles,clusterrolebindings,priorityclasses,validatingadmissionpolicies,validatingadmissionpolicybindings",
     "-l",
     ofProduct,
     "-o",
@@ -141,7 +141,9 @@ describe("on a real API server", () => {
     expect(await run(["install", "--timeout", "1s", "--wait"])).toMatchObject({ code: 1 });
   }, 120_000);
 
-  test("a Pod of the Deployments meets the Pod Security Standard that the namespace enforces", async () => {
+  test("the Pods of the Deployments meet the Pod Security Standard restricted", async () => {
+    const enforced = "pod-security.kubernetes.io/enforce";
+    await kubectl("label", "namespace", home, `${enforced}=restricted`);
     for (const name of ["agent-sandbox-controller", "sandbox-router"]) {
       const deployment = JSON.parse(await kubectl("get", "deployment", "-n", home, name, "-o", "json")) as {
         spec: { template: { metadata: object; spec: object } };
@@ -155,6 +157,22 @@ describe("on a real API server", () => {
       const refused = await kubernetes.kubectl(["create", "--dry-run=server", "-f", "-"], { stdin: loose });
       expect(refused.stderr).toContain("violates PodSecurity");
     }
+    await kubectl("label", "namespace", home, `${enforced}-`);
+  });
+
+  test("a user who may create Pods elsewhere cannot give them our priority", async () => {
+    const create = (namespace: string, priorityClassName?: string) => {
+      const spec = { containers: [{ name: "c", image: "i" }], ...(priorityClassName && { priorityClassName }) };
+      const pod = { apiVersion: "v1", kind: "Pod", metadata: { generateName: "high-", namespace }, spec };
+      return kubernetes.kubectl(["create", "--dry-run=server", "-f", "-"], { stdin: JSON.stringify(pod) });
+    };
+    const ours = "agent-sandbox-critical";
+    // The API server reads policies a moment after they were written.
+    const message = `the PriorityClass "${ours}" is only for the namespace "${home}"`;
+    await expect.poll(async () => (await create("default", ours)).stderr).toContain(message);
+    expect(await create("default")).toMatchObject({ code: 0 });
+    expect(await create("default", "system-cluster-critical")).toMatchObject({ code: 0 });
+    expect(await create(home, ours)).toMatchObject({ code: 0 });
   });
 
   test("upgrade removes what the options leave out, and an older program refuses", async () => {

@@ -26,6 +26,16 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end -}}
 
+{{- /* The rule for the port of the metrics, if only some peers may connect to it. */ -}}
+{{- define "agent-sandbox.metricsIngress" -}}
+{{- with .root.Values.networkPolicy.metricsFrom }}
+- from:
+  {{- toYaml . | nindent 2 }}
+  ports:
+  - { protocol: TCP, port: {{ $.port }} }
+{{- end }}
+{{- end -}}
+
 {{- /* The flags of the reference implementation's chart: a flag is rendered if its value is set. */ -}}
 {{- define "agent-sandbox.flags" -}}
 {{- range $value, $flag := dict

@@ -20,16 +20,27 @@ export async function applyOne(
     if (isReason(error, "NotFound")) return undefined;
     throw error;
   });
+  const body = withLastApplied(forServer(object));
   if (before !== undefined && hasOtherContainers(object, before)) {
     const { resourceVersion = "" } = before.metadata ?? {};
-    const whole = { ...forServer(object), metadata: { ...object.metadata, resourceVersion } } as KubeObject;
-    await client.update(resource, whole, options);
+    await client.update(resource, { ...body, metadata: { ...body.metadata, resourceVersion } }, options);
     if (dryRun) return "configured";
   }
-  const patch = { type: "apply", body: forServer(object), force: true } as const;
+  const patch = { type: "apply", body, force: true } as const;
   const after = await client.patch(resource, object.metadata, patch, options);
   if (before === undefined) return "created";
   return before.metadata?.resourceVersion === after.metadata?.resourceVersion ? "unchanged" : "configured";
+}
+
+/**
+ * `kubectl apply` without `--server-side` removes only fields that this annotation names. With it, the manifests of another
+ * implementation can be applied over ours. Namespace and Deployment are the objects whose remaining fields could keep its Pods from
+ * starting.
+ */
+function withLastApplied(object: KubeObject): KubeObject {
+  if (object.kind !== "Namespace" && object.kind !== "Deployment") return object;
+  const annotations = { "kubectl.kubernetes.io/last-applied-configuration": `${JSON.stringify(object)}\n` };
+  return { ...object, metadata: { ...object.metadata, annotations } };
 }
 
 /** A Deployment of the reference implementation has a container of another name, which server-side apply would keep beside ours. */

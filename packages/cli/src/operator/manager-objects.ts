@@ -1,15 +1,20 @@
 import { clusterRules, extensionRules, homeRules, sandboxRules } from "./manager-rules.ts";
 import { labelsOf, type OperatorObject, partOf, roleFor } from "./manifest.ts";
 import { containerSecurity, ingressOnly, lifecycle, podSecurity, probesOf, spreadOf } from "./pod-defaults.ts";
+import { priorityObjects } from "./priority-objects.ts";
 import { extensionsName, managerName, type OperatorSettings, priorityClass, webhookService } from "./settings.ts";
 
 const ports = { metrics: 8080, healthz: 8081, webhook: 9443 } as const;
 const labels = labelsOf(managerName);
 const selector = { app: managerName };
 
+/**
+ * Our Pods satisfy the Pod Security Standard "restricted". It is not enforced: the label would remain when another implementation takes
+ * over the namespace, and the Pods of the reference implementation have no securityContext.
+ */
 export function namespaceObject({ namespace }: Pick<OperatorSettings, "namespace">): OperatorObject {
-  const restricted = { "pod-security.kubernetes.io/enforce": "restricted" };
-  return { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels: { ...partOf, ...restricted } } };
+  const levels = { "pod-security.kubernetes.io/warn": "restricted", "pod-security.kubernetes.io/audit": "restricted" };
+  return { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels: { ...partOf, ...levels } } };
 }
 
 /** The manager without its Deployment, which depends on whether the extensions are installed. */
@@ -18,13 +23,7 @@ export function managerBase(settings: OperatorSettings): OperatorObject[] {
   const account = { name: managerName, namespace };
   const metadata = { name: managerName, namespace, labels };
   return [
-    {
-      apiVersion: "scheduling.k8s.io/v1",
-      kind: "PriorityClass",
-      metadata: { name: priorityClass, labels: { ...partOf } },
-      value: 1_000_000_000,
-      description: "Manager and router of Agent Sandbox: sandboxes can be neither started nor reached without them.",
-    } as OperatorObject,
+    ...priorityObjects(settings),
     { apiVersion: "v1", kind: "ServiceAccount", metadata },
     ...roleFor(account, { name: managerName, app: managerName, namespace, rules: homeRules }),
     ...roleFor(account, { name: managerName, app: managerName, rules: [...sandboxRules, ...clusterRules] }),
@@ -78,9 +77,10 @@ export function managerDeployment(settings: OperatorSettings): OperatorObject {
           securityContext: podSecurity,
           topologySpreadConstraints: spreadOf(managerName),
           containers: [managerContainer(settings)],
-          ...(extensions && {
-            volumes: [{ name: "config", configMap: { name: "agent-sandbox-config", optional: true } }],
-          }),
+          volumes: [
+            ...(extensions ? [{ name: "config", configMap: { name: "agent-sandbox-config", optional: true } }] : []),
+            { name: "tmp", emptyDir: { medium: "Memory", sizeLimit: "16Mi" } },
+          ],
         },
       },
     },
@@ -99,7 +99,11 @@ function managerContainer(settings: OperatorSettings): object {
     lifecycle,
     resources: { requests: { cpu: "100m", memory: "128Mi" }, limits: { memory: "1Gi" } },
     securityContext: containerSecurity,
-    ...(extensions && { volumeMounts: [{ name: "config", mountPath: "/etc/sandbox-config", readOnly: true }] }),
+    volumeMounts: [
+      ...(extensions ? [{ name: "config", mountPath: "/etc/sandbox-config", readOnly: true }] : []),
+      // The reference implementation writes its certificate there, and needs it if it takes over this Deployment with the read-only root.
+      { name: "tmp", mountPath: "/tmp" },
+    ],
   };
 }
 

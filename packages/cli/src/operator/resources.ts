@@ -6,6 +6,16 @@ const kinds: readonly Resource[] = [
   { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", plural: "customresourcedefinitions" },
   { apiVersion: "v1", kind: "Namespace", plural: "namespaces" },
   { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", plural: "priorityclasses" },
+  {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingAdmissionPolicy",
+    plural: "validatingadmissionpolicies",
+  },
+  {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingAdmissionPolicyBinding",
+    plural: "validatingadmissionpolicybindings",
+  },
   { apiVersion: "v1", kind: "ServiceAccount", plural: "serviceaccounts", namespaced: true },
   { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", plural: "clusterroles" },
   { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", plural: "clusterrolebindings" },
