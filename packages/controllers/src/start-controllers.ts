@@ -25,6 +25,8 @@ export type ControllerName = "sandbox" | "sandboxclaim" | "sandboxwarmpool" | "s
 
 export interface ControllersOptions {
   readonly client: Client;
+  /** Of the same client. Caches in it that `fillCaches` opened are used. Closed with the controllers. Default: new ones. */
+  readonly informers?: Informers;
   readonly log: Logger;
   /** Identifies this process in events. */
   readonly instance: string;
@@ -69,7 +71,7 @@ const claimsFirstMs = 300;
 export function startControllers(options: ControllersOptions): RunningControllers {
   const { client, log } = options;
   const owned = new AsyncDisposableStack();
-  const informers = owned.use(new Informers({ client, log }));
+  const informers = owned.use(options.informers ?? new Informers({ client, log }));
   const fence = owned.use(new Fence({ informers }));
   const recorders: EventRecorder[] = [];
   owned.defer(() => stopTogether(recorders));

@@ -4,9 +4,10 @@ import { type Client, campaign, type Leadership, type Logger, type Scheduler } f
 export const leaseName = "a3317529.agent-sandbox.x-k8s.io";
 
 /**
- * Other candidates observe a renewal up to 0.48 s late (a retry with jitter), wait for the lease duration, and try again within
- * 0.48 s. A crashed leader is replaced after at most 4.96 s, and one that released the lease after 0.48 s. The deadline is as long as this
- * allows, because a leader that misses it ends its process: on an overloaded machine one request can take seconds.
+ * Other candidates observe a renewal up to 0.48 s late (a retry with jitter), wait for the lease duration, and try again when it ends. A
+ * crashed leader is replaced after at most 4.48 s, and one that released the lease after 0.48 s. Caches are filled while the
+ * leader is silent, so that half a second remains for requests. The deadline is as long as this allows, because a leader that misses it
+ * ends its process: on an overloaded machine one request can take seconds.
  */
 export const leaseTimes = { leaseDurationMs: 4_000, renewDeadlineMs: 3_000, retryPeriodMs: 400 } as const;
 
@@ -19,6 +20,8 @@ export interface LeadOptions {
   readonly scheduler?: Scheduler;
   /** Starts the work, which ends when it is disposed. Every write must call `assertLeading` first. */
   readonly work: (leadership: Pick<Leadership, "assertLeading">) => AsyncDisposable;
+  /** Called while another process leads: whether it has stopped renewing its lease. */
+  readonly onWaiting?: (leaderIsSilent: boolean) => void;
   /** Called when the work starts, and when the lease is lost before the work has ended. */
   readonly onChange?: (state: "leading" | "lost") => void;
 }
@@ -28,9 +31,9 @@ export interface LeadOptions {
  * that two processes never work at the same time. Throws if the lease is lost.
  */
 export async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
-  const { client, namespace, identity, log, scheduler, onChange } = options;
+  const { client, namespace, identity, log, scheduler, onWaiting, onChange } = options;
   const lease = { namespace, name: leaseName };
-  const times = { ...leaseTimes, ...(scheduler && { scheduler }) };
+  const times = { ...leaseTimes, ...(scheduler && { scheduler }), ...(onWaiting && { onWaiting }) };
   const leadership = await campaign({ client, lease, identity, log, ...times }, signal).catch((error: unknown) => {
     if (signal.aborted) return undefined;
     throw error;

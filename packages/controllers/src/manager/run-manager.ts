@@ -1,6 +1,7 @@
 import {
+  type Client,
   createClient,
-  type Leadership,
+  type Informers,
   type Logger,
   systemScheduler,
   type Transport,
@@ -17,6 +18,7 @@ import { type BuildInfo, ManagerMetrics } from "./manager-metrics.ts";
 import { MemoryPair } from "./memory-pair.ts";
 import { type Handler, parseBindAddress, type Serving, servePaths } from "./plain-server.ts";
 import { profilesOf } from "./profiles.ts";
+import { LateLeadership, Standby } from "./standby.ts";
 import { findCertificates, keepCertificates, manageCertificates } from "./webhook-certificates.ts";
 import type { IssueServingPair } from "./webhook-pair.ts";
 import { type CertificateFiles, serveWebhook } from "./webhook-server.ts";
@@ -61,15 +63,24 @@ export async function runManager(options: ManagerOptions, signal: AbortSignal): 
   const transport = metrics.counting(health.watching(options.transport));
   await using servers = await openServers(options, { metrics, health, transport });
   options.onServing?.(servers);
-  const manager = { options, metrics, health, transport, settings: controllersFromFlags(flags, labelDomains) };
+  const settings = controllersFromFlags(flags, labelDomains);
+  const leadership = new LateLeadership();
+  const client = clientOf(flags, whileLeading(transport, leadership));
+  const manager = { options, metrics, health, transport, settings, leadership, client };
   signal.addEventListener("abort", () => (health.phase = "stopping"), { once: true });
   health.phase = "waiting";
   if (flags["leader-elect"]) await leadWith(manager, signal);
   else {
-    await using _controllers = startSets(manager, { assertLeading: () => undefined });
+    leadership.begin({ assertLeading: () => undefined });
+    await using _controllers = startSets(manager, []);
     await eitherAborts(signal);
   }
   log.info({}, "manager stopped");
+}
+
+function clientOf(flags: ManagerFlags, transport: Transport): Client {
+  const [qps, burst] = [flags["kube-api-qps"], flags["kube-api-burst"]];
+  return createClient(transport, { fieldManager: "agent-sandbox", ...(qps > 0 && { rateLimit: { qps, burst } }) });
 }
 
 interface Manager {
@@ -78,19 +89,28 @@ interface Manager {
   readonly health: Health;
   readonly transport: Transport;
   readonly settings: ReturnType<typeof controllersFromFlags>;
+  /** What `client` needs for writes. */
+  readonly leadership: LateLeadership;
+  readonly client: Client;
 }
 
-function leadWith(manager: Manager, signal: AbortSignal): Promise<void> {
-  const { options, metrics, health, transport } = manager;
+async function leadWith(manager: Manager, signal: AbortSignal): Promise<void> {
+  const { options, metrics, health, transport, settings, client } = manager;
   const { flags, identity, log } = options;
   metrics.setLeading(leaseName, false);
-  return lead(
+  const scopes = scopesOf(flags).map((scope) => ({ ...settings, ...scope }));
+  await using standby = new Standby({ client, log, scopes });
+  await lead(
     {
       client: createClient(transport),
       namespace: flags["leader-election-namespace"] || options.namespace,
       identity,
       log,
-      work: (leadership) => startSets(manager, leadership),
+      onWaiting: (leaderIsSilent) => standby.observe(leaderIsSilent),
+      work: (leadership) => {
+        manager.leadership.begin(leadership);
+        return startSets(manager, standby.take());
+      },
       onChange: (state) => {
         metrics.setLeading(leaseName, state === "leading");
         if (state === "lost") health.leadershipLost();
@@ -100,22 +120,23 @@ function leadWith(manager: Manager, signal: AbortSignal): Promise<void> {
   );
 }
 
-/** Starts one set of controllers for each watched namespace: none needs access to another namespace. */
-function startSets(manager: Manager, leadership: Pick<Leadership, "assertLeading">): AsyncDisposable {
-  const { options, metrics, health, transport, settings } = manager;
+function scopesOf({ "watch-namespaces": watched }: ManagerFlags): { readonly namespace?: string }[] {
+  return watched.length === 0 ? [{}] : watched.map((namespace) => ({ namespace }));
+}
+
+/**
+ * Starts one set of controllers for each watched namespace: none needs access to another namespace. `filled` has the caches of each, or
+ * is empty.
+ */
+function startSets(manager: Manager, filled: readonly Informers[]): AsyncDisposable {
+  const { options, metrics, health, settings, client } = manager;
   const { flags, log, identity, tracing } = options;
-  const [qps, burst] = [flags["kube-api-qps"], flags["kube-api-burst"]];
-  const client = createClient(whileLeading(transport, leadership), {
-    fieldManager: "agent-sandbox",
-    ...(qps > 0 && { rateLimit: { qps, burst } }),
-  });
-  const watched = flags["watch-namespaces"];
-  const scopes = watched.length === 0 ? [{}] : watched.map((namespace) => ({ namespace }));
-  const sets = scopes.map((scope) =>
+  const sets = scopesOf(flags).map((scope, index) =>
     startControllers({
       ...settings,
       ...scope,
       client,
+      ...(filled[index] && { informers: filled[index] }),
       log,
       instance: identity,
       metrics: metrics.forControllers(),
@@ -127,7 +148,7 @@ function startSets(manager: Manager, leadership: Pick<Leadership, "assertLeading
   const synced = async (): Promise<void> => {
     await Promise.all(sets.map((set) => set.ready));
     if (health.phase === "syncing") health.phase = "working";
-    log.info({ namespaces: watched, extensions: flags.extensions }, "controllers started");
+    log.info({ namespaces: flags["watch-namespaces"], extensions: flags.extensions }, "controllers started");
   };
   // Stopping before the caches are synced is not an error.
   synced().catch(() => undefined);

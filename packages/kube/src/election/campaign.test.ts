@@ -95,6 +95,31 @@ describe("campaign()", () => {
     expect(isLeading(candidate)).toBe(true);
   });
 
+  test("acquires a lease at the moment it ends, and reports before that its holder is silent", async () => {
+    const { clock, server } = openRig();
+    const client = createClient(server, { clock });
+    const dead = { holderIdentity: "dead", leaseDurationSeconds: 15 };
+    await client.create(leases, { metadata: lease, spec: dead });
+    const silences: [at: number, isSilent: boolean][] = [];
+    const onWaiting = (isSilent: boolean): void => void silences.push([clock.now(), isSilent]);
+    let leads = false;
+    const follow = async (): Promise<void> => {
+      await campaign({ client, lease, identity: "next", scheduler: clock, random: () => 0, onWaiting });
+      leads = true;
+    };
+    void follow();
+    await clock.advance(7_000);
+    await client.patch(leases, lease, { type: "merge", body: { spec: { renewTime: "2026-01-01T00:00:07.000000Z" } } });
+    // The renewal is observed at 8 s.
+    await clock.advance(15_999);
+    expect(leads).toBe(false);
+    await clock.advance(1);
+    expect(leads).toBe(true);
+    expect(silences.filter(([, isSilent]) => isSilent).map(([at]) => at)).toEqual([
+      6_000, 14_000, 16_000, 18_000, 20_000, 22_000,
+    ]);
+  });
+
   test("acquires an expired lease although others change its labels", async () => {
     const { clock, server, enter } = openRig();
     const client = createClient(server, { clock });

@@ -3,7 +3,7 @@ import { type Logger, silentLogger } from "../logger.ts";
 import { type Scheduler, systemScheduler } from "../queue/scheduler.ts";
 import type { ObjectKey } from "../resource.ts";
 import { type Leadership, Tenure } from "./leadership.ts";
-import { LeaseKeeper } from "./lease-keeper.ts";
+import { type Attempt, LeaseKeeper } from "./lease-keeper.ts";
 
 export interface CampaignOptions {
   /** Must not use a transport of `whileLeading`: the lease is also written by processes that do not lead. */
@@ -19,12 +19,20 @@ export interface CampaignOptions {
   readonly retryPeriodMs?: number;
   readonly scheduler?: Scheduler;
   readonly log?: Logger;
+  /**
+   * Called after each attempt that finds another holder: whether it has been silent for longer than a few renewals take. The lease may
+   * then be acquired soon.
+   */
+  readonly onWaiting?: (holderIsSilent: boolean) => void;
   /** In [0, 1). Default `Math.random`. */
   readonly random?: () => number;
 }
 
 /** Spreads the attempts of candidates that wait for the same lease. */
 const jitter = 0.2;
+
+/** A holder that missed this many retry periods is silent: one request may be slow. */
+const silentPeriods = 3;
 
 /**
  * Acquires the lease, then renews it until leadership is lost or disposed. It uses the Lease object as Kubernetes' own
@@ -37,8 +45,18 @@ export async function campaign(options: CampaignOptions, signal?: AbortSignal): 
     const attempt = await within(run, run.renewDeadlineMs, (bound) => run.keeper.take(bound), signal);
     if (attempt.type === "held") return lead(run, attempt.since);
     if (attempt.type === "failed") run.log.warn({ ...run.fields, err: attempt.error }, "lease not acquired");
-    await run.scheduler.sleep(run.retryPeriodMs * (1 + jitter * run.random()), signal);
+    await run.scheduler.sleep(pauseAfter(attempt, run, options), signal);
   }
+}
+
+/** Until the next attempt, which is not later than the end of the lease. */
+function pauseAfter(attempt: Attempt, run: Run, { onWaiting }: CampaignOptions): number {
+  const pauseMs = run.retryPeriodMs * (1 + jitter * run.random());
+  if (attempt.type !== "other") return pauseMs;
+  const now = run.scheduler.now();
+  const { observedAt, expiresAt } = attempt.renewal;
+  onWaiting?.(now - observedAt >= silentPeriods * run.retryPeriodMs);
+  return Math.min(pauseMs, Math.max(0, expiresAt - now));
 }
 
 interface Run {

@@ -3,12 +3,12 @@ import type { Client } from "../client.ts";
 import { isReason, KubeError } from "../errors.ts";
 import type { Scheduler } from "../queue/scheduler.ts";
 import type { ObjectKey } from "../resource.ts";
-import { type Candidate, claimed, LeaseObserver, leases, released } from "./lease-record.ts";
+import { type Candidate, claimed, LeaseObserver, leases, type Renewal, released } from "./lease-record.ts";
 
 /** `held`: this candidate holds the lease since before the request was sent. `failed`: unknown, try again. */
 export type Attempt =
   | { readonly type: "held"; readonly since: number }
-  | { readonly type: "other"; readonly holder: string }
+  | { readonly type: "other"; readonly holder: string; readonly renewal: Renewal }
   | { readonly type: "failed"; readonly error: unknown };
 
 export interface LeaseKeeperOptions {
@@ -36,7 +36,7 @@ export class LeaseKeeper {
     try {
       if (this.#isStale || this.#holder !== candidate.identity) await this.#read(signal);
       if (this.#observer.isHeldByOther(candidate.identity, scheduler.now()))
-        return { type: "other", holder: this.#holder };
+        return { type: "other", holder: this.#holder, renewal: this.#observer.renewal };
       await this.#write(claimed(candidate, this.#observer.lease?.spec, scheduler.date()), signal);
       return { type: "held", since };
     } catch (error) {
@@ -62,7 +62,8 @@ export class LeaseKeeper {
       return { type: "failed", error };
     }
     const holder = this.#holder;
-    return holder === "" || holder === this.#options.candidate.identity ? undefined : { type: "other", holder };
+    const isOther = holder !== "" && holder !== this.#options.candidate.identity;
+    return isOther ? { type: "other", holder, renewal: this.#observer.renewal } : undefined;
   }
 
   /** Releases the lease if this candidate still holds it. */

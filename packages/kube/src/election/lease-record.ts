@@ -35,6 +35,13 @@ export function released(old: LeaseSpec, dateMs: number): LeaseSpec {
   return { ...old, holderIdentity: "", leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
 }
 
+/** The latest renewal of a lease that this process observed, by its own clock. */
+export interface Renewal {
+  readonly observedAt: number;
+  /** From then on anybody may acquire the lease, unless another renewal is observed. */
+  readonly expiresAt: number;
+}
+
 /**
  * Decides whether another candidate holds the lease. The times in the lease come from another machine's clock, so they are
  * only compared with each other: a lease is valid for its duration after this process last observed a change.
@@ -53,14 +60,19 @@ export class LeaseObserver {
     this.#seen = { lease, at: isNews ? now : seen.at };
   }
 
+  get renewal(): Renewal {
+    const observedAt = this.#seen?.at ?? 0;
+    return { observedAt, expiresAt: observedAt + (this.#seen?.lease.spec?.leaseDurationSeconds ?? 0) * 1000 };
+  }
+
   forget(): void {
     this.#seen = undefined;
   }
 
   isHeldByOther(identity: string, now: number): boolean {
-    const { holderIdentity = "", leaseDurationSeconds = 0 } = this.#seen?.lease.spec ?? {};
+    const { holderIdentity = "" } = this.#seen?.lease.spec ?? {};
     if (this.#seen === undefined || holderIdentity === "" || holderIdentity === identity) return false;
-    return now < this.#seen.at + leaseDurationSeconds * 1000;
+    return now < this.renewal.expiresAt;
   }
 }
 
