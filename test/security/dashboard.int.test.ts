@@ -258,9 +258,8 @@ describe.skipIf(noWorld)("an attacker of the dashboard", { timeout: 120_000 }, (
     expect([(await get("/session", first)).status, (await get("/session", second)).status]).toEqual([401, 200]);
     const headers = { ...own(), authorization: `Bearer ${eve.account.token}` };
     const made: number[] = [];
-    for (let i = 0; i < 40; i += 1) made.push((await ask(listener, "/logins", { method: "POST", headers })).status);
-    expect(made.filter((status) => status === 201).length).toBe(32);
-    expect(made.at(-1)).toBe(429);
+    for (let i = 0; i < 30; i += 1) made.push((await ask(listener, "/logins", { method: "POST", headers })).status);
+    expect([made.indexOf(429), made.lastIndexOf(201)]).toEqual([27, 26]);
     const sockets = Array.from({ length: 70 }, (_, index) => openStreams(sessions[20 + (index % 10)]?.cookie ?? ""));
     const opened = await Promise.all(
       sockets.map((socket) => Promise.race([once(socket, "open").then(() => 101), refusal(socket)])),

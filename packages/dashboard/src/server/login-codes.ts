@@ -13,7 +13,8 @@ export interface Login {
 }
 
 interface Code {
-  readonly login: Login;
+  /** Undefined after it was redeemed. The code still counts until it expires, because logins within a minute are limited. */
+  login: Login | undefined;
   readonly expiresAt: number;
   readonly slot: Disposable;
 }
@@ -25,7 +26,7 @@ export const hashOf = (secret: string): string => createHash("sha256").update(se
 /** Codes of login links: valid once, for one minute, in this process only. A code contains nothing of the token. */
 export class LoginCodes {
   readonly #codes = new Map<string, Code>();
-  readonly #share = new UserShare({ total: 1000, perUser: 32 });
+  readonly #share = new UserShare({ total: 1000, perUser: 60 });
   readonly #now: () => number;
 
   constructor(now: () => number = Date.now) {
@@ -45,19 +46,18 @@ export class LoginCodes {
   /** Undefined for a code that was used, has expired or never existed. */
   redeem(code: string): Login | undefined {
     this.#removeExpired();
-    const hash = hashOf(code);
-    const found = this.#codes.get(hash);
-    this.#remove(hash, found);
-    return found?.login;
+    const found = this.#codes.get(hashOf(code));
+    const login = found?.login;
+    if (found !== undefined) found.login = undefined;
+    return login;
   }
 
   #removeExpired(): void {
     const now = this.#now();
-    for (const [hash, code] of this.#codes) if (code.expiresAt <= now) this.#remove(hash, code);
-  }
-
-  #remove(hash: string, code: Code | undefined): void {
-    this.#codes.delete(hash);
-    code?.slot[Symbol.dispose]();
+    for (const [hash, code] of this.#codes) {
+      if (code.expiresAt > now) continue;
+      this.#codes.delete(hash);
+      code.slot[Symbol.dispose]();
+    }
   }
 }
