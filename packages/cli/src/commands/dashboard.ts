@@ -43,11 +43,13 @@ async function serveHere(connection: Connection, token: string, options: Dashboa
     router: router.url,
     page: dashboardPage(),
   });
-  present(await requestLogin({ dashboardUrl: served.address, token, namespace }), options);
-  console.error("Serving the dashboard until this program is interrupted");
-  await new Promise((resolve) => {
+  // Before the link is shown: who reads it may already interrupt this program.
+  const interrupted = new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, resolve);
   });
+  present(await requestLogin({ dashboardUrl: served.address, token, namespace }), options);
+  console.error("Serving the dashboard until this program is interrupted");
+  await interrupted;
 }
 
 interface Asked {
