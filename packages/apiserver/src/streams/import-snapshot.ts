@@ -37,24 +37,28 @@ export async function serveImport(
   node: NonNullable<PodStreams["snapshots"]>,
   place: SnapshotPlace,
 ): Promise<void> {
-  const status = await node.import({ ...place, content: contentOf(socket) }).then(
+  const answered = new AbortController();
+  const status = await node.import({ ...place, content: contentOf(socket, answered.signal) }).then(
     () => ({ status: "Success", details: { name: place.name } }),
     (error: unknown) => {
       const { reason = "InternalError", message } = error as { reason?: string; message?: string };
       return { status: "Failure", reason, message: String(message) };
     },
   );
-  // What is still on its way is not needed, but the client must be able to read the answer.
+  // What is still on its way is not needed. It is read, because a client that cannot send does not see the answer.
+  answered.abort();
   socket.resume();
   socket.send(JSON.stringify({ apiVersion: "v1", kind: "Status", ...status }), () => socket.close(1000));
 }
 
-async function* contentOf(socket: WebSocket): AsyncGenerator<Uint8Array> {
+/** Drops what arrives after the answer. */
+async function* contentOf(socket: WebSocket, answered: AbortSignal): AsyncGenerator<Uint8Array> {
   const waiting: Uint8Array[] = [];
   let isComplete = false;
   let isClosed = false;
   let wake = (): void => undefined;
   socket.on("message", (data: Buffer, isBinary: boolean) => {
+    if (answered.aborted) return;
     if (isBinary) waiting.push(data);
     else isComplete ||= data.toString() === endMessage;
     if (waiting.length >= mostWaiting) socket.pause();

@@ -11,6 +11,13 @@ import { importProtocol } from "./import-snapshot.ts";
 const snapshots = "/apis/snapshots.agents.x-k8s.io/v1alpha1/namespaces/default/sandboxsnapshots";
 const archive = Buffer.alloc(3 * 1024 * 1024, 7);
 
+async function* refusing(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of content) {
+    if (piece[0] === 121) throw Object.assign(new Error("it begins with a y"), { reason: "ArchiveInvalid" });
+    yield piece;
+  }
+}
+
 describe("archives of snapshots", () => {
   let server: ApiServer;
   let listening: Listening;
@@ -18,11 +25,11 @@ describe("archives of snapshots", () => {
   let importer: string;
   let imported: Promise<Buffer>[];
 
-  /** A node that exports one archive, and refuses those that begin with an x. */
+  /** A node that exports one archive, and refuses those that begin with an x when it has them, and those that begin with a y at once. */
   const node = {
     export: async (place: SnapshotPlace) => Readable.from([Buffer.from(`archive of ${place.namespace}/${place.name}`)]),
     import: async ({ namespace, name, content }: SnapshotContent) => {
-      const received = buffer(content);
+      const received = buffer(refusing(content));
       received.catch(() => undefined);
       imported.push(received);
       const bytes = await received;
@@ -90,6 +97,19 @@ describe("archives of snapshots", () => {
       reason: "ArchiveInvalid",
       message: "it begins with an x",
     });
+  });
+
+  test("a client whose archive is refused in the middle gets the answer, and need not stop at once", async () => {
+    const socket = open("copy", importer);
+    await once(socket, "open");
+    const answer = once(socket, "message");
+    // More than the buffers of the connection hold: the server must take it.
+    const pieces = [Buffer.from("y"), ...Array.from({ length: 32 }, () => archive)];
+    const sent = pieces.map((piece) => new Promise((done) => socket.send(piece, done)));
+    const [data] = (await answer) as [Buffer];
+    expect(JSON.parse(data.toString())).toMatchObject({ status: "Failure", message: "it begins with a y" });
+    const failed = (await Promise.all(sent)).filter((error) => error instanceof Error);
+    expect(failed).toEqual([]);
   });
 
   test("a connection that closes before the end imports nothing", async () => {
