@@ -1,5 +1,8 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Box, buildCommandLine, whyNoBox } from "./box.ts";
+import { Box, buildCommandLine, type Outcome, whyNoBox } from "./box.ts";
 import { Terminal } from "./terminal.ts";
 
 const reason = whyNoBox();
@@ -44,6 +47,36 @@ describe.skipIf(reason !== undefined)("sessions in a terminal", { timeout: 120_0
     expect(terminal.shown()).toMatch(/interrupted\r\nstatus 5\r\n/);
     for (const mode of ["opost", "icanon", "echo"]) expect(terminal.shown()).toMatch(new RegExp(`\\s${mode}\\s`));
     expect(await names()).not.toContain("run-");
+  });
+
+  /** A pipe in a sandbox, whose two lines are further apart than two lines of progress. */
+  const slowly = (path: string): Promise<Outcome> => {
+    const write = `sh -c '{ echo first; sleep 1; echo last; } > ${path}'`;
+    return box.run("exec", "work-runc", "--", "sh", "-c", `mkfifo ${path}; setsid ${write} > /dev/null 2>&1 &`);
+  };
+
+  test("cp - prints only the data on a terminal, and reads what is typed", async () => {
+    await slowly("/tmp/slow");
+    using terminal = open("cp work-runc:/tmp/slow -");
+    expect(await terminal.status()).toBe(0);
+    expect(terminal.shown()).toBe("first\r\nlast\r\n");
+    using typing = open("cp - work-runc:/tmp/typed");
+    typing.type("one\r");
+    await sleep(1000);
+    typing.type("two\r\u0004");
+    expect(await typing.status()).toBe(0);
+    expect(typing.shown()).not.toMatch(/\dB/);
+    expect((await box.run("exec", "work-runc", "--", "cat", "/tmp/typed")).stdout).toBe("one\ntwo\n");
+  });
+
+  test("cp - shows the bytes on a terminal if the data goes elsewhere", async () => {
+    await slowly("/tmp/slower");
+    const file = join(box.dataDir, "copied");
+    using terminal = open(`cp work-runc:/tmp/slower - > ${file}`);
+    expect(await terminal.status()).toBe(0);
+    expect(terminal.shown()).toContain("6B");
+    expect(terminal.shown()).not.toContain("files");
+    expect(readFileSync(file, "utf8")).toBe("first\nlast\n");
   });
 
   test.each(["sleep 1000", "sh -c 'trap : HUP; sleep 1000'"])(

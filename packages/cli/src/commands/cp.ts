@@ -5,8 +5,8 @@ import { PassThrough, type Readable, type Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { type Connection, connect, type GlobalOptions } from "../client/connect.ts";
 import { type CopySide, nameOf, parseSide } from "../client/copy-paths.ts";
-import { runExec } from "../client/exec-channel.ts";
-import { formatBytes } from "../client/format-amounts.ts";
+import { describeCount, progressOutput, standardStreams } from "../client/copy-progress.ts";
+import { isOutput, runExec } from "../client/exec-channel.ts";
 import { openExec } from "../client/open-exec.ts";
 import { printable } from "../client/printable.ts";
 import { Progress } from "../client/progress.ts";
@@ -34,8 +34,9 @@ export async function copy(from: string, to: string, options: CopyOptions): Prom
   await using signals = new SignalForwarder();
   const session = new CopySession({ connection, pod, container: options.container, interrupted: signals.interrupted });
   const count: CopyCount = { files: 0, bytes: 0, skipped: [] };
-  using progress = new Progress();
-  const timer = setInterval(() => progress.show(describeCount(count)), 200);
+  const isStream = from === "-" || to === "-";
+  using progress = new Progress(progressOutput(from, to, standardStreams()));
+  const timer = setInterval(() => progress.show(describeCount(count, isStream)), 200);
   try {
     if (source.type === "sandbox") await download(session, source.path, to, count);
     else await upload(session, from, remote.path, count);
@@ -46,16 +47,13 @@ export async function copy(from: string, to: string, options: CopyOptions): Prom
     console.error(`Warning: not copied, because it is neither a file nor a folder: ${printable(name)}`);
 }
 
-const describeCount = ({ files, bytes }: CopyCount): string =>
-  `${files} ${files === 1 ? "file" : "files"}, ${formatBytes(bytes)}`;
-
 async function upload(session: CopySession, from: string, path: string, count: CopyCount): Promise<void> {
   const isFolder = path.endsWith("/") || (await session.succeeds(["test", "-d", path]));
   if (from === "-") {
     if (isFolder)
       throw new CommandError(`Cannot write the standard input to "${path}": name the file, as in ${path}/data`);
     await session.replace(path, (partial) =>
-      session.run(["sh", "-c", 'exec cat > "$1"', "sh", partial], { stdin: process.stdin }),
+      session.run(["sh", "-c", 'exec cat > "$1"', "sh", partial], { stdin: process.stdin, count }),
     );
     return;
   }
@@ -74,7 +72,7 @@ async function kindOf(from: string): Promise<{ readonly isFile: boolean }> {
 
 async function download(session: CopySession, path: string, to: string, count: CopyCount): Promise<void> {
   if (to === "-") {
-    await session.run(["cat", path], { stdout: process.stdout });
+    await session.run(["cat", path], { stdout: process.stdout, count });
     return;
   }
   const name = nameOf(path);
@@ -105,6 +103,8 @@ interface SessionParts {
 interface CopyStreams {
   readonly stdin?: Readable;
   readonly stdout?: Writable;
+  /** Counts the bytes of a stream that is not an archive. */
+  readonly count?: CopyCount;
 }
 
 /** Runs the programs of a copy in a Pod. */
@@ -157,7 +157,7 @@ class CopySession {
 
   async #execute(
     words: readonly string[],
-    { stdin, stdout }: CopyStreams,
+    { stdin, stdout, count }: CopyStreams,
     ended?: AbortSignal,
   ): Promise<{ readonly code: number; readonly complaint: string }> {
     const { connection, pod, container } = this.#parts;
@@ -168,6 +168,12 @@ class CopySession {
     const socket = await openExec(connection, pod, { words, stdin: stdin !== undefined, container });
     if (ended?.aborted === true) socket.terminate();
     ended?.addEventListener("abort", () => socket.terminate(), { once: true });
+    if (count !== undefined) {
+      const add = (bytes: number): void => void (count.bytes += bytes);
+      stdin?.on("data", (chunk: Buffer) => add(chunk.length));
+      // The first byte of a message names the stream.
+      if (stdout !== undefined) socket.on("message", (data: Buffer) => add(isOutput(data) ? data.length - 1 : 0));
+    }
     try {
       const code = await runExec(socket, { stdin, stdout: stdout ?? new PassThrough().resume(), stderr });
       stderr.end();
