@@ -73,6 +73,13 @@ describe.skipIf(reason !== undefined)("the Python package with a box", { timeout
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/ passed/) });
   });
 
+  test("runs the example of the README", async () => {
+    const [, example = ""] = /^```python\n(.*?)^```$/ms.exec(readFileSync(join(root, "README.md"), "utf8")) ?? [];
+    const env = { AGENT_SANDBOX_DATA_DIR: box.dataDir };
+    const shown = "    print(sandbox.files.read_text('answer.txt'), end='')\n";
+    expect(await run(await requirePython(), ["-c", example + shown], env)).toEqual({ ...passed, stdout: "42\n" });
+  });
+
   test.for(["3.11", "3.12", "3.13"])(
     "runs the first example of the guide with Python %s from the wheel",
     async (version, { skip }) => {
