@@ -5,6 +5,7 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../free-port.ts";
 import { Box, buildCommandLine, whyNoBox } from "../box.ts";
 
 const reason = whyNoBox();
@@ -28,6 +29,7 @@ describe.skipIf(reason !== undefined)("Ctrl-C halfway", { timeout: 120_000 }, ()
   /** An image of a registry that accepts connections and never answers. */
   let image: string;
   let folder: string;
+  let localPort: number;
   let before: string;
   const objects = async (): Promise<string> => (await box.run("get", kinds, "-o", "name")).stdout;
   const has = (part: string) => async (): Promise<boolean> => (await objects()).includes(part);
@@ -57,6 +59,10 @@ describe.skipIf(reason !== undefined)("Ctrl-C halfway", { timeout: 120_000 }, ()
       { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxTemplate", metadata: { name: "slow" }, spec },
     ];
     await box.runWith(waiting.map((one) => JSON.stringify(one)).join("\n---\n"), "apply", "-f", "-");
+    await box.run("create", "big");
+    await box.run("exec", "big", "--", "sh", "-c", "head -c 300000000 /dev/urandom > /root/random");
+    await box.run("snapshot", "create", "big", "large");
+    localPort = await freePort();
     before = await objects();
   }, 120_000);
   afterAll(async () => {
@@ -105,14 +111,25 @@ describe.skipIf(reason !== undefined)("Ctrl-C halfway", { timeout: 120_000 }, ()
     { words: ["wait", "sandbox/starting", "--for=condition=Ready"], isHalfway: async (pid) => isConnected(pid) },
     { words: ["logs", "-f", "work"], isHalfway: async (pid) => isConnected(pid) },
     { words: ["get", "sandboxes", "-w"], isHalfway: async (pid) => isConnected(pid) },
+    { words: ["port-forward", "work", "PORT:80"], isHalfway: async (pid) => isConnected(pid) },
+    {
+      words: ["snapshot", "export", "large", "-o", "archive"],
+      isHalfway: async () => readdirSync(folder).some((name) => name.startsWith("archive.")),
+      isGone: async () => readdirSync(folder).length === 0,
+    },
+    {
+      words: ["snapshot", "import", "-", "--name", "half"],
+      input: "half of it",
+      isHalfway: async (pid) => isConnected(pid),
+    },
   ];
 
   test.each(rows)("$words", async ({ words, input, isHalfway, isGone = async () => true }) => {
-    const child = start(...words.map((word) => (word === "IMAGE" ? image : word)));
+    const child = start(...words.map((word) => word.replace("IMAGE", image).replace("PORT", String(localPort))));
     const { pid = 0, stdin, stderr } = child;
     stdin?.on("error", () => undefined).write(input ?? "");
     const said = stderr === null ? "" : text(stderr);
-    await expect.poll(() => isHalfway(pid), { timeout: 30_000, interval: 50 }).toBe(true);
+    await expect.poll(() => isHalfway(pid), { timeout: 30_000, interval: 5 }).toBe(true);
     const exited = once(child, "exit");
     child.kill("SIGINT");
     const [code, signal] = (await exited) as [number | null, string | null];
