@@ -15,8 +15,7 @@ const noPool = missing("pool", "none", "pool status");
 const noObject = (shown: string, list: string): string => `${shown} not found; list them with: agent-sandbox ${list}`;
 const noType =
   'the server doesn\'t have a resource type "nonsense": write sandboxes, sandboxclaims, sandboxtemplates, sandboxwarmpools, sandboxsnapshots, pods or another type';
-const nameOfImage =
-  'Invalid image reference "UPPER": the parts of a repository name must be lower-case letters and digits';
+const nameOfImage = '"UPPER": the parts of a repository name must be lower-case letters and digits';
 
 const line = (words: string): readonly string[] => words.split(" ");
 

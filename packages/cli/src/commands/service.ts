@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { boxPaths, dataDirFrom } from "../box/box-paths.ts";
 import { findRunningBox } from "../box/running-box.ts";
@@ -22,20 +22,33 @@ export function installService(options: GlobalOptions): void {
       `Cannot install the service: the box is running (process ${running.pid}); stop it first with "agent-sandbox down" (sandboxes keep running)`,
     );
   }
-  const temporary = `${unitPath}.new`;
-  writeFileSync(temporary, unitOf(options), { mode: 0o644 });
-  renameSync(temporary, unitPath);
-  systemctl("daemon-reload");
-  systemctl("enable", "--now", service);
+  const unit = unitOf(options);
+  const before = existsSync(unitPath) ? readFileSync(unitPath, "utf8") : undefined;
+  writeUnit(unit);
+  try {
+    systemctl("daemon-reload");
+    systemctl("enable", "--now", service);
+  } catch (error) {
+    if (before === undefined) rmSync(unitPath);
+    else writeUnit(before);
+    throw error;
+  }
   console.log(`Installed ${unitPath}. The box starts now and after every boot.`);
   console.log(`  status  systemctl status ${service}`);
   console.log(`  log     journalctl --unit ${service}`);
 }
 
+function writeUnit(text: string): void {
+  const temporary = `${unitPath}.new`;
+  writeFileSync(temporary, text, { mode: 0o644 });
+  renameSync(temporary, unitPath);
+}
+
 /** Stops the box and removes the unit. Sandboxes keep running; `down --purge` removes them. */
 export function uninstallService(): void {
   mustManageServices("uninstall");
-  if (!existsSync(unitPath)) throw new CommandError(`Cannot uninstall the service: ${unitPath} does not exist`);
+  if (!existsSync(unitPath))
+    throw new CommandError(`Cannot uninstall the service: it is not installed (${unitPath} does not exist)`);
   systemctl("disable", "--now", service);
   rmSync(unitPath);
   systemctl("daemon-reload");
