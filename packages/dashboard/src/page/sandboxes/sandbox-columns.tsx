@@ -54,6 +54,15 @@ function isUnmeasured(sandbox: Sandbox): boolean {
   return state === "failed" || state === "starting";
 }
 
+/** The registry is the same for most images, and the cell is narrow. */
+function ImageCell({ name }: { readonly name: string }) {
+  return (
+    <span className="mono soft" title={cleanText(name)}>
+      <Text of={name.slice(name.lastIndexOf("/") + 1)} />
+    </span>
+  );
+}
+
 function DetailCell({ sandbox }: { readonly sandbox: Sandbox }) {
   const { state, why } = knownState(sandbox);
   if (why === undefined) return <Text of={originOf(sandbox) ?? ""} className="faint" />;
@@ -81,10 +90,10 @@ export const sandboxColumns: readonly Column<Sandbox>[] = [
   {
     id: "image",
     title: "Image",
-    width: "minmax(56px, 0.8fr)",
+    width: "minmax(84px, 1fr)",
     isSortable: true,
     isExtra: true,
-    render: (item) => <Text of={imageOf(item)} className="mono soft" />,
+    render: (item) => <ImageCell name={imageOf(item)} />,
   },
   {
     id: "detail",
