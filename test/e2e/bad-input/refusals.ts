@@ -135,6 +135,7 @@ export const badValues: readonly Refusal[] = [
   { words: line("config set box.listen nowhere"), says: "write address:port" },
   { words: line("config unset listen"), says: "write its path" },
   { words: line("mcp config nonsense"), says: "it can be claude-code, claude-desktop, codex, cursor" },
+  { words: line("env nonsense"), says: "it can be e2b or opensandbox" },
   { words: line("completion tcsh"), says: "write bash, zsh, fish" },
   { words: line("up --listen nowhere"), says: "write address:port" },
   { words: line("image ls -o yaml"), says: "the only valid format is json" },
@@ -183,5 +184,10 @@ export const withoutBox: readonly (readonly string[])[] = [
   line("token"),
   line("dashboard --print"),
   line("mcp"),
+  line("env e2b"),
+  line("env opensandbox"),
+  line("install"),
+  line("upgrade"),
+  line("uninstall"),
   line("mcp config cursor --http"),
 ];

@@ -37,6 +37,13 @@ function namesIn({ dataDir }: BoxPaths, folder: string): number {
 
 /** Protects other folders, such as a home folder, from a mistyped --data-dir. */
 function mustBeBox({ dataDir }: BoxPaths): void {
+  try {
+    readdirSync(dataDir);
+  } catch (error) {
+    // A folder of another user looks empty to `existsSync`.
+    if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
+    throw new CommandError(`Cannot purge "${dataDir}": permission denied; run the command with sudo`, { cause: error });
+  }
   if (["kubeconfig", "box.log", "node"].some((part) => existsSync(join(dataDir, part)))) return;
   throw new CommandError(`Cannot purge "${dataDir}": it is not the data folder of a box`);
 }
