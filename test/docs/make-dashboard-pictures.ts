@@ -19,7 +19,7 @@ if (reason !== undefined) throw new Error(`Cannot take the pictures: the box ${r
 const folder = join(root, "docs/pictures/dashboard");
 const cache = join(root, ".cache/dashboard-pictures");
 /** The plots need something to show. */
-const recordedMs = 45_000;
+const recordedMs = 30_000;
 const mostBytes = 4 * 1024 ** 2;
 
 mkdirSync(folder, { recursive: true });

@@ -1,11 +1,15 @@
 /** Fills a box as a team would: sandboxes in several states, templates, pools, claims and snapshots. */
 import { connect } from "@agent-sandbox/sdk";
 import type { DashboardBox, Wanted } from "../../dashboard/dashboard-box.ts";
+import { imageArchives } from "../../examples/image-archives.ts";
 import { failingReport, orderWorker, projectFiles, shopServer } from "./demo-programs.ts";
 
 const agents = "agents.x-k8s.io/v1beta1";
 const extensions = "extensions.agents.x-k8s.io/v1beta1";
 const namespace = "default";
+
+const workspace = "localhost/workspace:bookworm";
+const codeInterpreter = "localhost/code-interpreter:bookworm";
 
 interface Program {
   readonly command?: readonly string[];
@@ -14,7 +18,7 @@ interface Program {
   readonly port?: number;
 }
 
-function podSpec({ command = ["sleep", "infinity"], memory = "256Mi", image = "host", port }: Program): {
+function podSpec({ command = ["sleep", "infinity"], memory = "256Mi", image = workspace, port }: Program): {
   readonly spec: object;
 } {
   const container = {
@@ -54,8 +58,8 @@ const sandboxes: readonly Wanted[] = [
   }),
   sandbox("web-search", { labels: { app: "search", team: "shop" } }),
   sandbox("docs-preview", { command: ["python3", "-m", "http.server", "8090"], port: 8090, labels: { team: "docs" } }),
-  sandbox("notebook-ines", { labels: { team: "research" }, memory: "512Mi" }),
-  sandbox("notebook-tomas", { labels: { team: "research" }, memory: "512Mi" }),
+  sandbox("notebook-ines", { image: codeInterpreter, labels: { team: "research" }, memory: "512Mi" }),
+  sandbox("notebook-tomas", { image: codeInterpreter, labels: { team: "research" }, memory: "512Mi" }),
   sandbox("sql-playground", { labels: { team: "data" } }),
   sandbox("load-test", { labels: { team: "shop" } }),
   sandbox("build-cache", { labels: { team: "platform" } }),
@@ -75,7 +79,7 @@ const supplies: readonly Wanted[] = ["python-agent", "browser-agent"].flatMap((n
     metadata: { name, namespace },
     spec: {
       runtime: "Injected",
-      podTemplate: podSpec({ memory: name === "python-agent" ? "256Mi" : "512Mi" }),
+      podTemplate: podSpec(name === "python-agent" ? { image: codeInterpreter } : { memory: "512Mi" }),
       idlePolicy: { suspendAfterSeconds: 900 },
     },
   },
@@ -98,6 +102,7 @@ const sleeping = ["web-search", "notebook-tomas", "sql-playground", "load-test"]
 const failing = ["nightly-report", "preview-pr-184", "train-large"];
 
 export async function fillBox(box: DashboardBox): Promise<void> {
+  for (const archive of imageArchives()) await box.run("image", "load", archive);
   await box.apply(...supplies);
   await box.apply(...sandboxes.map((one) => withoutRequests(one)));
   const running = sandboxes.map(({ metadata }) => metadata.name).filter((name) => !failing.includes(name));
@@ -128,5 +133,5 @@ async function startWorker(box: DashboardBox): Promise<void> {
   const worker = await commands.start(["python3", "export_orders.py"], { keepRunningMs: Number.POSITIVE_INFINITY });
   await worker.disconnect();
   await commands.run(["sh", "-c", "ls src | wc -l"]);
-  await commands.run(["python3", "-m", "compileall", "-q", "export_orders.py"]);
+  await commands.run(["wc", "-l", "data/orders.csv"]);
 }

@@ -33,7 +33,7 @@ export function pictureTools(folder: string): PictureTools {
   return {
     fonts: join(unpacked, "usr/share"),
     shrink: (file) => {
-      const options = ["--quality", "80-98", "--speed", "1", "--strip", "--force", "--output", file];
+      const options = ["--quality", "80-98", "--speed", "3", "--strip", "--force", "--output", file];
       execFileSync(join(unpacked, "usr/bin/pngquant"), [...options, "256", file], { env });
     },
   };

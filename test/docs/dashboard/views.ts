@@ -6,12 +6,18 @@ export interface View {
   readonly name: string;
   readonly path: string;
   readonly prepare?: (page: Page) => Promise<void>;
+  /** The picture is as tall as the content. */
+  readonly isWhole?: boolean;
+  /** What a visitor without a session sees. */
+  readonly isSignedOut?: boolean;
 }
 
 const shop = "/sandboxes/default/web-checkout";
 
 export const views: readonly View[] = [
+  { name: "login", path: "/", isSignedOut: true },
   { name: "overview", path: "/" },
+  { name: "overview-whole", path: "/", isWhole: true },
   { name: "sandboxes", path: "/sandboxes" },
   { name: "sandbox", path: shop },
   { name: "not-ready", path: "/sandboxes/default/preview-pr-184" },
@@ -22,15 +28,22 @@ export const views: readonly View[] = [
   { name: "ports", path: `${shop}?view=ports` },
   { name: "metrics", path: `${shop}?view=metrics` },
   { name: "yaml", path: `${shop}?view=yaml` },
+  { name: "changes", path: `${shop}?view=yaml`, prepare: openChanges },
   { name: "fork", path: shop, prepare: openFork },
   { name: "create", path: "/sandboxes", prepare: openForm },
   { name: "templates", path: "/templates" },
-  { name: "pool", path: "/pools/default/python-agents" },
+  { name: "template", path: "/templates/default/python-agent", isWhole: true },
+  { name: "start", path: "/templates", prepare: openStart },
+  { name: "pools", path: "/pools" },
+  { name: "pool", path: "/pools/default/python-agents", isWhole: true },
   { name: "claims", path: "/claims" },
+  { name: "claim", path: "/claims/default/agent-4f2", isWhole: true },
   { name: "snapshots", path: "/snapshots" },
+  { name: "snapshot", path: "/snapshots/default/before-migration", isWhole: true },
   { name: "images", path: "/images" },
+  { name: "image-details", path: "/images", prepare: openImage },
   { name: "events", path: "/events" },
-  { name: "machine", path: "/machine" },
+  { name: "machine", path: "/machine", isWhole: true },
   { name: "palette", path: "/", prepare: openPalette },
   // Its programs continue, and are among the processes.
   { name: "terminal", path: `${shop}?view=terminal`, prepare: useTerminal },
@@ -54,6 +67,27 @@ async function openOutput(page: Page): Promise<void> {
   const row = page.getByRole("row", { name: /export_orders/ }).filter({ hasText: "Running" });
   await row.getByRole("button", { name: /Show the output/ }).click();
   await page.getByRole("log").getByText("orders exported").first().waitFor();
+}
+
+async function openChanges(page: Page): Promise<void> {
+  const editor = page.getByRole("textbox", { name: "YAML" });
+  const text = await editor.inputValue();
+  const changed = text
+    .replace("suspendAfterSeconds: 7200", "suspendAfterSeconds: 3600")
+    .replace("memory: 256Mi", "memory: 512Mi");
+  await editor.fill(changed);
+  await page.getByRole("button", { name: "Review changes" }).click();
+  await page.getByRole("dialog").getByLabel("Changes").waitFor();
+}
+
+async function openStart(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Start sandbox from python-agent" }).click();
+  await page.getByRole("dialog").getByText("SandboxClaim").first().waitFor();
+}
+
+async function openImage(page: Page): Promise<void> {
+  await page.getByRole("button", { name: /^Details of .*code-interpreter/ }).click();
+  await page.getByRole("dialog").waitFor();
 }
 
 async function openFork(page: Page): Promise<void> {
