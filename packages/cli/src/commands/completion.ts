@@ -1,7 +1,10 @@
 import type { Command } from "commander";
 import { CommandError } from "../command-error.ts";
 
-/** Each script asks the hidden command `__complete` for candidates, one per line with a tab before its description. */
+/**
+ * Each script asks the hidden command `__complete` for candidates, one per line with a tab before its description. No space follows a candidate
+ * that ends with a colon.
+ */
 const scripts = {
   // bash splits words at ":" and "=", so a candidate replaces only what follows them. Without candidates it completes files.
   bash: `_agent_sandbox() {
@@ -16,12 +19,16 @@ const scripts = {
 complete -o default -F _agent_sandbox agent-sandbox`,
   zsh: `#compdef agent-sandbox
 _agent_sandbox() {
-  local -a candidates
-  local line
+  local -a candidates parts
+  local line text entry
   for line in "\${(@f)$("\${words[1]}" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
-    [[ -n $line ]] && candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+    text=\${line%%$'\\t'*}
+    entry="\${text//:/\\\\:}:\${line#*$'\\t'}"
+    if [[ $text == *: ]]; then parts+=("$entry"); elif [[ -n $text ]]; then candidates+=("$entry"); fi
   done
-  if (( \${#candidates} )); then _describe agent-sandbox candidates; else _files; fi
+  if (( \${#parts} )); then _describe agent-sandbox parts -S ''; fi
+  if (( \${#candidates} )); then _describe agent-sandbox candidates; fi
+  if (( \${#parts} + \${#candidates} == 0 )); then _files; fi
 }
 (( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
 compdef _agent_sandbox agent-sandbox`,
