@@ -1,11 +1,14 @@
+import { X509Certificate } from "node:crypto";
 import { afterAll, afterEach, beforeEach, describe, expect, inject, test } from "vitest";
 import { claimsDuring, complete, summary } from "./claims-during.ts";
+import { convertedKinds, expiredCertificate } from "./expired-certificate.ts";
 import { kubectl } from "./kubectl.ts";
 import { podTemplate, sandbox } from "./manifests.ts";
 import { Namespace } from "./namespace.ts";
 import { runOnNode, signalService } from "./node/node-process.ts";
 import { kubeconfig } from "./node/settings.ts";
 import { systemNamespace, untilInstalled } from "./product.ts";
+import { manager } from "./stop-manager.ts";
 
 const cluster = inject("cluster");
 const isOurs = cluster.kubeconfig === kubeconfig;
@@ -44,7 +47,7 @@ describe.skipIf(reason !== undefined)("claims while something fails", { timeout 
     const script = `found=1; for pid in $(pgrep -f 'main.mjs manager'); do grep -q "pod$1" /proc/$pid/cgroup && kill -$2 $pid && found=0; done; exit $found`;
     await runOnNode("sh", "-c", script, "sh", uid, signal);
   };
-  test("the leading manager is killed again and again", async () => {
+  test("the leading manager is killed again and again (MANAGER-11)", async () => {
     // A container that was killed keeps the name of its Pod, and its next process has another identity.
     const led = new Set<string>();
     const killing = async (): Promise<void> => {
@@ -58,7 +61,7 @@ describe.skipIf(reason !== undefined)("claims while something fails", { timeout 
     expect(led.size).toBe(kills);
   });
 
-  test.skipIf(!isLong)("the leading manager is stopped, replaced and continued", async () => {
+  test.skipIf(!isLong)("the leading manager is stopped, replaced and continued (MANAGER-19)", async () => {
     const paused = async (): Promise<void> => {
       const old = await leader();
       await signalPod(old, "STOP");
@@ -74,6 +77,29 @@ describe.skipIf(reason !== undefined)("claims while something fails", { timeout 
   test.for(killed)("%s is killed", async (service) => {
     const aftermath = await claimsDuring(namespace, count, () => signalService(service, "KILL"));
     expect(summary(aftermath)).toEqual(complete(count));
+  });
+
+  test("an expired webhook certificate is replaced when the managers start again (MANAGER-4)", async () => {
+    await namespace.apply(sandbox("converted", { operatingMode: "Suspended" }));
+    const asAlpha = () => namespace.try("get", "sandboxes.v1alpha1.agents.x-k8s.io", "converted", "-o", "name");
+    expect(await asAlpha()).toMatchObject({ code: 0 });
+    await system("scale", "deployment", manager, "--replicas=0");
+    try {
+      await system("wait", "pod", "-l", `app=${manager}`, "--for=delete", "--timeout=60s");
+      const { secret, caBundle } = expiredCertificate(systemNamespace);
+      const data = JSON.stringify({ data: secret });
+      await system("patch", "secret", "agent-sandbox-webhook-certs", "--type=merge", "-p", data);
+      const webhook = { clientConfig: { caBundle } };
+      const trust = JSON.stringify({ spec: { conversion: { webhook } } });
+      for (const crd of convertedKinds) await system("patch", "crd", crd, "--type=merge", "-p", trust);
+    } finally {
+      await system("scale", "deployment", manager, "--replicas=2");
+    }
+    expect(await namespace.until(asAlpha, ({ code }) => code === 0)).toMatchObject({ code: 0 });
+    const stored = await system("get", "secret", "agent-sandbox-webhook-certs", "-o", "jsonpath={.data.tls\\.crt}");
+    const { validTo } = new X509Certificate(Buffer.from(stored, "base64"));
+    expect(Date.parse(validTo)).toBeGreaterThan(Date.now());
+    await untilInstalled(cluster);
   });
 
   test("the node is drained: Sandboxes start again with their files", async () => {

@@ -24,7 +24,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   if (missing.length > 0) {
     const reason = missing.join("; ");
     console.warn(
-      `No Kubernetes node runs on this machine: ${reason}. The suite controllers runs the shared files with fake nodes.`,
+      `No Kubernetes node runs on this machine: ${reason}. Only the files shared-*.int.test.ts run, on kube-apiserver with fake nodes.`,
     );
     provide({ kubeconfig: "", kubectl: "", image: "", sleeper: "", missing: reason });
     return undefined;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, HttpTransport, loadKubeconfig, type Resource, type Transport } from "@agent-sandbox/kube";
 import { imagesIn } from "../../packages/cli/src/operator/settings.ts";
-import { type ClaimServer, grant, user } from "../controllers/claim-servers.ts";
+import { type ClaimServer, grant, startReal, user } from "../controllers/claim-servers.ts";
 import type { ControlledServer } from "../controllers/sandbox-server.ts";
 import { kubectl } from "./kubectl.ts";
 import { systemNamespace, untilInstalled } from "./product.ts";
@@ -17,6 +17,17 @@ const role: Resource = {
   namespaced: false,
 };
 const binding: Resource = { ...role, kind: "ClusterRoleBinding", plural: "clusterrolebindings" };
+
+/** Whether neither Pods of the suites nor fake nodes can run: somebody else's cluster without an image for them. */
+export const cannotShare = (cluster: ProvidedCluster): boolean =>
+  cluster.missing === undefined && cluster.sleeper === "";
+
+/** Where a kubelet cannot run, the same suites run on kube-apiserver with fake nodes. */
+export const sharedName = (cluster: ProvidedCluster): string =>
+  cluster.missing === undefined ? "a real node" : "kube-apiserver, because no kubelet can run here";
+
+export const startShared = (cluster: ProvidedCluster): Promise<ClaimServer & ControlledServer> =>
+  cluster.missing === undefined ? openShared(cluster) : startReal();
 
 /**
  * The real cluster for the suites that also run on servers with fake nodes. They start the controllers themselves, so the installed
