@@ -58,7 +58,7 @@ describe.skipIf(reason !== undefined)("completion in a shell", { timeout: 120_00
       // The shell reads the keys after a tabulator when it has completed the word.
       terminal.type(`${typed}\r`);
       const output = (): string => stripVTControlCharacters(terminal.shown().slice(before)).replaceAll("\r", "\n");
-      await expect.poll(output, { timeout: 30_000 }).toMatch(new RegExp(`\n${RegExp.escape(printed)}\n`));
+      await expect.poll(output, { timeout: 30_000 }).toContain(`\n${printed}\n`);
       await box.run("delete", "sandbox/my-sandbox");
     });
   });
