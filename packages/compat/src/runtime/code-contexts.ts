@@ -1,5 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { callRest, RuntimeError, tellRest } from "./rest.ts";
 import type { Runtime, Target } from "./runtime.ts";
+
+/** The longest time that an interpreter may take to start. */
+const startMs = 60_000;
+const betweenLooksMs = 50;
 
 /** A code context as clients see it. */
 export interface CodeContext {
@@ -61,13 +66,17 @@ export class CodeContexts {
     return shown(created);
   }
 
-  /** Creates it unless there is one of that name, which another call may have created in the meantime. */
+  /** Creates it unless there is one of that name. Waits for one that another call is creating: it cannot be used before. */
   async ensure(spec: ContextSpec): Promise<void> {
-    if ((await this.find(spec.name)) !== undefined) return;
-    try {
-      await this.create(spec);
-    } catch (error) {
-      if (!(error instanceof RuntimeError) || error.status !== 409) throw error;
+    const patience = AbortSignal.any([this.#signal, AbortSignal.timeout(startMs)]);
+    while ((await this.find(spec.name)) === undefined) {
+      try {
+        await this.create(spec);
+        return;
+      } catch (error) {
+        if (!(error instanceof RuntimeError) || error.status !== 409 || patience.aborted) throw error;
+      }
+      await sleep(betweenLooksMs, undefined, { signal: this.#signal });
     }
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { isSandboxError, type Sandbox, SandboxError } from "@agent-sandbox/sdk";
 import { callJson, callRest, Deadline, keepAliveSeconds, type Target } from "@agent-sandbox/sdk/internal";
 import type { Call } from "../caller.ts";
@@ -26,34 +27,42 @@ export interface CodeOutcome {
 
 const maxOutputBytes = 65_536;
 const maxTextLength = 65_536;
+/** The longest time that an interpreter may take to start. */
+const startMs = 60_000;
+const betweenLooksMs = 50;
 /** sandboxd reports a timeout of the code itself. */
 const graceMs = 15_000;
 
 /** Runs code in a context that keeps its variables, which is created when it is first used. */
 export async function runCode(call: Call, sandbox: Sandbox, wanted: RunCode): Promise<CodeOutcome> {
-  try {
-    return await execute(call, sandbox, wanted);
-  } catch (error) {
-    if (!isSandboxError(error, "NotFound") || error.serverReason !== "NOT_FOUND") throw error;
+  using deadline = new Deadline({ signal: call.signal }, startMs, `Cannot start ${wanted.language}`);
+  for (;;) {
+    try {
+      return await execute(call, sandbox, wanted);
+    } catch (error) {
+      const isMissing = isSandboxError(error, "NotFound") && error.serverReason === "NOT_FOUND";
+      if (!isMissing || deadline.signal.aborted) throw error;
+    }
+    if (await createContext(call, sandbox, { ...wanted, deadline })) continue;
+    // Another call is creating it. It cannot be used before that is done.
+    await sleep(betweenLooksMs, undefined, { signal: call.signal });
   }
-  await createContext(call, sandbox, wanted);
-  return execute(call, sandbox, wanted);
 }
 
+/** False if there is one of this name, or another call is creating it. */
 async function createContext(
-  { caller, signal }: Call,
+  { caller }: Call,
   sandbox: Sandbox,
-  { language, context }: RunCode,
-): Promise<void> {
-  const doing = `Cannot start ${language}`;
-  using deadline = new Deadline({ signal }, 60_000, doing);
+  { language, context, deadline }: RunCode & { readonly deadline: Deadline },
+): Promise<boolean> {
   const json = { language, name: nameOf(language, context) };
-  const request = { doing, deadline, method: "POST", path: "/contexts", json } as const;
+  const request = { doing: `Cannot start ${language}`, deadline, method: "POST", path: "/contexts", json } as const;
   try {
     await callJson(caller.router, targetOf(sandbox), request);
+    return true;
   } catch (error) {
-    // Another call has created it in the meantime.
-    if (!isSandboxError(error, "Conflict")) throw error;
+    if (isSandboxError(error, "Conflict")) return false;
+    throw error;
   }
 }
 
