@@ -10,12 +10,13 @@ const pinned = { e2b: "2.51.0", "@e2b/code-interpreter": "2.8.0", "@alibaba-grou
 
 const wantsNewest = Boolean(process.env["NEWEST"]);
 
-/** Installs the published packages outside the repository, once on a machine, and returns a function that loads them. */
-export async function npmPackages(versions: Readonly<Record<string, string>> = pinned): Promise<NodeJS.Require> {
-  const specs = Object.entries(versions).map(([name, version]) =>
-    wantsNewest ? `${name}@latest` : `${name}@${version}`,
-  );
-  const day = wantsNewest ? new Date().toISOString().slice(0, 10) : "";
+/** Installs the published packages outside the repository, once on a machine, and returns a function that loads them. `NEWEST=1` replaces their versions unless `isPinned` says otherwise. */
+export async function npmPackages(
+  versions: Readonly<Record<string, string>> = pinned,
+  { isPinned = !wantsNewest }: { readonly isPinned?: boolean } = {},
+): Promise<NodeJS.Require> {
+  const specs = Object.entries(versions).map(([name, version]) => `${name}@${isPinned ? version : "latest"}`);
+  const day = !isPinned ? new Date().toISOString().slice(0, 10) : "";
   const recipe = createHash("sha256")
     .update(JSON.stringify([specs, day]))
     .digest("hex")

@@ -7,8 +7,8 @@ import { npmPackages } from "../npm-packages.ts";
 const versions = { "@modelcontextprotocol/sdk": "1.32.2", "@modelcontextprotocol/client": "2.4.0" };
 export const program = `${import.meta.dirname}/../../../dist/agent-sandbox`;
 
-/** The two generations of the official client. The newer one also speaks the older protocol, which is its default. */
-export const generations = ["sdk 1.32", "client 2.4"] as const;
+/** The two generations of the official client. The newer one also speaks the older protocol, which is its default: `legacy`. */
+export const generations = ["sdk 1.32", "client 2.4", "client 2.4, legacy"] as const;
 export type Generation = (typeof generations)[number];
 
 /** How a host reaches the server. */
@@ -56,14 +56,17 @@ const isInstalled = (url: string | undefined): boolean => url?.includes("/npm-co
 export class McpHost implements AsyncDisposable {
   readonly client: Loose;
   readonly transport: Loose;
+  /** Which protocol the client speaks. */
   readonly isModern: boolean;
+  readonly #isNewer: boolean;
   /** What the server has printed for people. */
   stderr = "";
 
-  private constructor(client: Loose, transport: Loose, isModern: boolean) {
+  private constructor(client: Loose, transport: Loose, generation: Generation) {
     this.client = client;
     this.transport = transport;
-    this.isModern = isModern;
+    this.isModern = generation === "client 2.4";
+    this.#isNewer = generation !== "sdk 1.32";
     (transport.stderr as Readable | undefined)?.on("data", (bytes: Buffer) => {
       this.stderr += bytes.toString();
     });
@@ -86,15 +89,16 @@ export class McpHost implements AsyncDisposable {
     launch: Launch,
     { generation, clientOptions = {} }: Pick<HostOptions, "generation" | "clientOptions">,
   ): Promise<McpHost> {
-    const isModern = generation === "client 2.4";
-    const root = isModern ? "@modelcontextprotocol/client" : "@modelcontextprotocol/sdk/client";
-    const transport = isModern
+    const isNewer = generation !== "sdk 1.32";
+    const root = isNewer ? "@modelcontextprotocol/client" : "@modelcontextprotocol/sdk/client";
+    const transport = isNewer
       ? newTransport(launch, () => ({ ...load(root), ...load(`${root}/stdio`) }))
       : newTransport(launch, () => ({ ...load(`${root}/streamableHttp.js`), ...load(`${root}/stdio.js`) }));
-    const { Client } = load(isModern ? root : `${root}/index.js`);
-    const negotiation = isModern ? { versionNegotiation: { mode: "auto" } } : {};
+    const { Client } = load(isNewer ? root : `${root}/index.js`);
+    const mode = generation === "client 2.4" ? "auto" : "legacy";
+    const negotiation = isNewer ? { versionNegotiation: { mode } } : {};
     const client = new Client({ name: "test", version: "1.0.0" }, { ...negotiation, ...clientOptions });
-    const host = new McpHost(client, transport, isModern);
+    const host = new McpHost(client, transport, generation);
     await client.connect(transport);
     return host;
   }
@@ -103,7 +107,7 @@ export class McpHost implements AsyncDisposable {
   call(name: string, args: object = {}, options: object = {}): Promise<Loose> {
     const params = { name, arguments: args };
     const wanted = { timeout: 120_000, ...options };
-    return this.isModern ? this.client.callTool(params, wanted) : this.client.callTool(params, undefined, wanted);
+    return this.#isNewer ? this.client.callTool(params, wanted) : this.client.callTool(params, undefined, wanted);
   }
 
   /** The structured result of a call that must succeed. */

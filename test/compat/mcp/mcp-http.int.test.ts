@@ -38,10 +38,11 @@ describe.skipIf(reason !== undefined)("/mcp of the box", () => {
 
   describeScript({ way: "http", generation: "sdk 1.32", source: { template: "plain" }, world });
   describeScript({ way: "http", generation: "client 2.4", source: { image: "host" }, world });
+  describeScript({ way: "http", generation: "client 2.4, legacy", source: { template: "plain" }, world });
 
   test("serves both generations on one address at the same time (91)", async () => {
     await using old = await connect({ generation: "sdk 1.32" });
-    await using opensOld = await connect({ clientOptions: { versionNegotiation: { mode: "legacy" } } });
+    await using opensOld = await connect({ generation: "client 2.4, legacy" });
     await using modern = await connect();
     expect([opensOld.client.getProtocolEra(), modern.client.getProtocolEra()]).toEqual(["legacy", "modern"]);
     const all = await Promise.all([old, opensOld, modern].map((host) => host.use("list_sandboxes")));
