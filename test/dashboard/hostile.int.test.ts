@@ -4,7 +4,7 @@ import { whyNoBox } from "../e2e/box.ts";
 import { openBrowser } from "../e2e/browser/open-browser.ts";
 import { AttackerPage } from "./attacker-page.ts";
 import { DashboardBox } from "./dashboard-box.ts";
-import { hostileLine, longWord, visibleMarkup } from "./hostile-content.ts";
+import { hostileLine, hostileText, longWord, visibleMarkup } from "./hostile-content.ts";
 import { loud, makeHostile, namespace } from "./hostile-world.ts";
 import { auditPage, sidebarLinks } from "./page-audit.ts";
 import { ShellScreen } from "./shell-screen.ts";
@@ -19,6 +19,20 @@ const objects = [`sandboxes/${namespace}/${loud}`].concat(
     path.replace("/", `/${namespace}/`),
   ),
 );
+
+/** Buttons that open a dialog with texts of the tenant, or about its objects. */
+const dialogs: readonly (readonly [path: string, button: string])[] = [
+  ...["Snapshot", "Fork", "Menu: Restart", "Menu: Lifetime", "Menu: Delete"].map(
+    (button) => [`/sandboxes/${namespace}/${loud}`, button] as const,
+  ),
+  [`/templates/${namespace}/template`, "Delete"],
+  [`/pools/${namespace}/pool`, "Delete"],
+  [`/claims/${namespace}/claim`, "Delete"],
+  [`/snapshots/${namespace}/snapshot`, "Delete"],
+  ["/images", "Details of"],
+  ["/templates", "Start sandbox from template"],
+  ["/sandboxes", "New sandbox"],
+];
 
 /** These views show texts that the tenant chose freely, or that repeat them. */
 const showingMarkup = ["/", "/sandboxes", "/events", "/images", ...objects.slice(-4).map((path) => `/${path}`)];
@@ -45,6 +59,7 @@ describe.skipIf(reason !== undefined)("a hostile tenant", { timeout: 180_000 }, 
   test("changes no page of an administrator with the texts of objects, events and nodes", async () => {
     await using visit = await open();
     const { page } = visit;
+    await page.getByRole("link", { name: "Machine" }).waitFor();
     const links = await sidebarLinks(page);
     const views = [...links, ...objects.map((path) => `/${path}`)];
     const found: Record<string, readonly string[]> = {};
@@ -60,6 +75,67 @@ describe.skipIf(reason !== undefined)("a hostile tenant", { timeout: 180_000 }, 
     expect(found).toEqual(Object.fromEntries(views.map((view) => [view, []])));
     // These pages did show the texts of the tenant.
     expect(withMarkup).toEqual(expect.arrayContaining(showingMarkup));
+  });
+
+  test("changes nothing with its processes, in the palette and in the dialogs of an administrator", async () => {
+    await using visit = await open();
+    const { page } = visit;
+    const problems: string[] = [];
+    const audit = async (what: string): Promise<void> =>
+      void problems.push(...(await auditPage(page)).map((problem) => `${what}: ${problem}`));
+    await goTo(page, `/sandboxes/${namespace}/${loud}?view=processes`);
+    await page.getByLabel("Which processes").selectOption("all");
+    await page.getByRole("table", { name: "All processes" }).getByText(visibleMarkup).first().waitFor();
+    await audit("processes");
+    for (const query of [namespace, hostileLine, longWord]) {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: "Search or run a command" }).fill(query);
+      await page.waitForTimeout(300);
+      await audit(`palette with ${query.slice(0, 40)}`);
+      await page.keyboard.press("Escape");
+    }
+    for (const [path, name] of dialogs) {
+      if (!page.url().endsWith(path)) await goTo(page, path);
+      if (name.startsWith("Menu: ")) await page.getByRole("button", { name: "More actions" }).click();
+      const opener = name.startsWith("Menu: ")
+        ? page.getByRole("menuitem", { name: name.slice(6) })
+        : page.getByRole("button", { name }).first();
+      await opener.click();
+      await page.getByRole("dialog").waitFor();
+      await audit(`dialog ${name} of ${path}`);
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    }
+    expect([...problems, ...visit.problems()]).toEqual([]);
+  });
+
+  test("changes nothing with a sentence of the server that repeats its text", async () => {
+    await using visit = await open();
+    visit.ignore("status of 422");
+    const { page } = visit;
+    const path = `/sandboxes/${namespace}/${loud}`;
+    const body = JSON.stringify({ kind: "Status", message: hostileText + longWord, reason: hostileLine });
+    await page.route(`**/kube/**/namespaces/${namespace}/sandboxes/${loud}*`, (route) =>
+      route.request().method() === "PATCH"
+        ? route.fulfill({ status: 422, contentType: "application/json", body })
+        : route.fallback(),
+    );
+    await goTo(page, path);
+    await page.getByRole("button", { name: "Suspend" }).click();
+    const message = page.locator(".toast-failed");
+    expect(await message.innerText()).toContain(visibleMarkup);
+    expect(await auditPage(page)).toEqual([]);
+    // However long it is, it covers nothing that is needed to go on.
+    expect((await message.boundingBox())?.height).toBeLessThan(200);
+    await message.getByRole("button", { name: "Close message" }).click();
+    await message.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menuitem", { name: "Lifetime" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Change lifetime" }).click();
+    await message.waitFor();
+    await message.getByRole("button", { name: "Close message" }).click();
+    expect(await auditPage(page)).toEqual([]);
+    expect(visit.problems()).toEqual([]);
   });
 
   const addresses: readonly string[] = [
