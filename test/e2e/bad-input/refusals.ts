@@ -15,6 +15,7 @@ const noPool = missing("pool", "none", "pool status");
 const noObject = (shown: string, list: string): string => `${shown} not found; list them with: agent-sandbox ${list}`;
 const noType =
   'the server doesn\'t have a resource type "nonsense": write sandboxes, sandboxclaims, sandboxtemplates, sandboxwarmpools, sandboxsnapshots, pods or another type';
+const unknownRegistry = 'at "registry.invalid"; the operator finds the reason with "agent-sandbox image pull"';
 const nameOfImage = '"UPPER": the parts of a repository name must be lower-case letters and digits';
 
 const line = (words: string): readonly string[] => words.split(" ");
@@ -95,9 +96,9 @@ export const unknownNames: readonly Refusal[] = [
 export const badValues: readonly Refusal[] = [
   { words: line("shell work"), says: 'needs a terminal: use "agent-sandbox exec work -- COMMAND" in scripts' },
   { words: line("run"), says: 'name a command, as in "agent-sandbox run -- python3 -V"' },
-  { words: line("run --image registry.invalid/x:1 --rm -- true"), says: '"registry.invalid"' },
+  { words: line("run --image registry.invalid/x:1 --rm -- true"), says: unknownRegistry },
   { words: line("run --image UPPER --rm -- true"), says: nameOfImage },
-  { words: line("create x --image registry.invalid/x:1"), says: '"registry.invalid"' },
+  { words: line("create x --image registry.invalid/x:1"), says: unknownRegistry },
   { words: line("image pull registry.invalid/x:1"), says: '"registry.invalid" is unknown: check the name' },
   { words: line("image pull localhost:1/x"), says: "nothing listens at the registry" },
   { words: line("image pull UPPER"), says: nameOfImage },
@@ -111,13 +112,13 @@ export const badValues: readonly Refusal[] = [
   { words: line("run --timeout soon --rm -- true"), says: "write it as 30s, 5m or 1h30m" },
   { words: line("run --name work -- true"), says: 'choose another --name, or run commands in it with "exec"' },
   { words: line("create work"), says: "already exists: choose another --name" },
-  { words: line("create UPPER"), says: "lower case" },
+  { words: line("create UPPER"), says: "must consist of lower case alphanumeric characters" },
   { words: line("create x -p 8080:80"), says: 'use "port-forward"' },
   { words: line("claim warm --rm"), says: "name one after --, or use -it for a shell" },
   { words: line("pool scale warm many"), says: "write a whole number from 0 to 10000" },
   { words: line("suspend work --depth Everything"), says: "write Volumes, Filesystem, Memory" },
   { words: line("snapshot create work --depth Volumes"), says: "Filesystem or Memory" },
-  { words: line("snapshot create work UPPER"), says: "lower case" },
+  { words: line("snapshot create work UPPER"), says: "must consist of lower case alphanumeric characters" },
   { words: line("fork work work"), says: "choose another name for the fork" },
   { words: line("cp a b"), says: "write one side as SANDBOX:PATH" },
   { words: line("cp - work:/root"), says: "name the file" },
