@@ -19,6 +19,7 @@ test.each([
   ],
   ["a missing container", new CommandError("container x is not valid for pod work"), /agent-sandbox describe SANDBOX/],
   ["a quantity", new KubeError("Invalid", "memory in body should match '^([numkMGTPE]i)$'"), /such as 500m or 512Mi$/],
+  ["no kubeconfig", new CommandError('Cannot find a kubeconfig: there is no "/x"'), /--kubeconfig or KUBECONFIG$/],
   ["another file", new CommandError('Cannot read archive "/x": Unexpected end of data'), /docker save IMAGE/],
   ["unknown credentials", new RefusedError("Unauthorized", 401), /kubeconfig/],
 ])("%s has a next step", (_, error, step) => {

@@ -13,6 +13,7 @@ export function nextStepAfter(error: unknown): string | undefined {
     if (/ in body should match '.*numkMGTPE/.test(one.message)) return "write a quantity, such as 500m or 512Mi";
     if (/(?:^|: )Cannot read archive "[^"]*": (?!.*(?:no such file|no space|permission denied))/i.test(one.message))
       return 'an archive of an image is what "docker save IMAGE" writes';
+    if (one.message.startsWith("Cannot find a kubeconfig")) return "name one with --kubeconfig or KUBECONFIG";
     const [, missing] = /(?:^|: )([a-z]+)(?:\.[a-z0-9.-]+)? "[^"]*" not found$/.exec(one.message) ?? [];
     if (missing !== undefined) return listStep(missing);
     if (/(?:^|: )container \S+ is not valid for pod \S+$/.test(one.message))
