@@ -61,6 +61,12 @@ describe.skipIf(reason !== undefined)("a person who looks around", { timeout: 18
     await why.getByText(/It cannot start: .*cannot pull image "127\.0\.0\.1:9\/missing:1"/).waitFor();
     await why.getByText("Check the name of the image, and whether the machine can reach its registry.").waitFor();
     await why.getByRole("button", { name: "Edit YAML" }).waitFor();
+    for (const name of ["Snapshot", "Fork"]) expect(await page.getByRole("button", { name }).count()).toBe(0);
+    expect(await visit.findProblems()).toEqual([]);
+    // In the list the reason takes the place of the figures that it does not have.
+    await visit.openPage("Sandboxes");
+    const row = page.getByRole("row", { name: /broken .*Failed/ });
+    expect(await row.locator('[aria-colspan="3"]').innerText()).toContain("cannot pull image");
     expect(await visit.findProblems()).toEqual([]);
   });
 
@@ -112,7 +118,15 @@ describe.skipIf(reason !== undefined)("a person who looks around", { timeout: 18
     await using visit = await open("/claims/default/claimed");
     const { page } = visit;
     await page.getByRole("region", { name: "Summary" }).getByRole("link", { name: "bench", exact: true }).waitFor();
-    await page.goto(new URL("/snapshots/default/kept", page.url()).href);
+    await visit.openPage("Snapshots");
+    const order = (title: string): Promise<string | null> =>
+      page.getByRole("columnheader", { name: title }).getAttribute("aria-sort");
+    expect([await order("Age"), await order("Size")]).toEqual(["ascending", "none"]);
+    await page.getByRole("button", { name: "Size" }).click();
+    expect(await order("Size")).toBe("descending");
+    await page.getByRole("button", { name: "Size" }).click();
+    expect(await order("Size")).toBe("ascending");
+    await page.getByRole("link", { name: "kept" }).click();
     const summary = page.getByRole("region", { name: "Summary" });
     await summary.getByText("The sandbox stood still for").waitFor();
     await summary.getByRole("link", { name: "seen" }).click();
