@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import type { Readable } from "node:stream";
 import { isatty } from "node:tty";
 import type { WebSocket } from "ws";
@@ -63,7 +62,9 @@ function rawTerminal(socket: WebSocket): Disposable {
   const resize = () => sendResize(socket, process.stdout.columns, process.stdout.rows);
   process.stdin.setRawMode(true);
   // In Node's raw mode, a terminal begins a new line for each "\n". Programs that draw on the screen use it to move down.
-  spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
+  process
+    .getBuiltinModule("node:child_process")
+    .spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
   process.stdout.on("resize", resize);
   resize();
   return {

@@ -1,5 +1,3 @@
-import { spawn } from "node:child_process";
-
 export interface PluginCommand {
   readonly command: string;
   readonly args: readonly string[];
@@ -16,6 +14,8 @@ export type PluginResult = { readonly output: string } | { readonly error: strin
 
 /** Runs a credential plugin. The plugin and its child processes are killed when it exceeds its time or output limit. */
 export function runPlugin({ command, args, env, timeoutMs }: PluginCommand): Promise<PluginResult> {
+  // Few kubeconfigs have a plugin: an import would slow down each command.
+  const { spawn } = process.getBuiltinModule("node:child_process");
   return new Promise((resolve) => {
     const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
     const output: Buffer[] = [];
