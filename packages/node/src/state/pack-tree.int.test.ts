@@ -15,6 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { setImmediate } from "node:timers/promises";
 import { type Header, pack } from "tar-stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { libc } from "../system/libc.ts";
@@ -34,6 +35,29 @@ describe.skipIf(process.getuid?.() !== 0)("files of a snapshot in an archive", (
   }
   const unpack = (bytes: Uint8Array, most = 1000): Promise<void> =>
     unpackTree(of(bytes), join(root, "target"), new EntryBudget(most));
+
+  test("a reader that stops within a file ends the archive, and nothing else", async () => {
+    const source = join(root, "source");
+    await mkdir(source);
+    await writeFile(join(source, "large"), Buffer.alloc(8 * 2 ** 20, "x"));
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): unknown => unhandled.push(error);
+    process.on("unhandledRejection", note);
+    try {
+      for (let stopAfter = 1; stopAfter <= 5; stopAfter += 1) {
+        let seen = 0;
+        for await (const _ of packTree(source)) {
+          seen += 1;
+          if (seen === stopAfter) break;
+        }
+        // Rejections are reported after the microtasks.
+        await setImmediate();
+      }
+    } finally {
+      process.off("unhandledRejection", note);
+    }
+    expect(unhandled).toEqual([]);
+  });
 
   test("come back with owners, modes, links and hidden files", async () => {
     const source = join(root, "source");

@@ -90,6 +90,8 @@ function add({ archive }: Packing, header: Partial<Header> & { name: string }): 
 async function addFile({ archive }: Packing, path: string, header: Partial<Header> & { name: string }): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const entry = archive.entry(header, (error) => (error ? reject(error) : resolve()));
+  // Without a reader, the pipeline fails too, and nobody waits for this any more.
+  promise.catch(() => undefined);
   if ((header.size ?? 0) === 0) entry.end("");
   else {
     // The file may be larger by now, and nobody may have replaced it by a link.
