@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -30,6 +30,7 @@ describe.skipIf(reason !== undefined)("Ctrl-C halfway", { timeout: 120_000 }, ()
   let image: string;
   let folder: string;
   let localPort: number;
+  let kubeconfig: string;
   let before: string;
   const objects = async (): Promise<string> => (await box.run("get", kinds, "-o", "name")).stdout;
   const has = (part: string) => async (): Promise<boolean> => (await objects()).includes(part);
@@ -63,6 +64,8 @@ describe.skipIf(reason !== undefined)("Ctrl-C halfway", { timeout: 120_000 }, ()
     await box.run("exec", "big", "--", "sh", "-c", "head -c 300000000 /dev/urandom > /root/random");
     await box.run("snapshot", "create", "big", "large");
     localPort = await freePort();
+    kubeconfig = join(box.dataDir, "copy.kubeconfig");
+    copyFileSync(box.kubeconfig, kubeconfig);
     before = await objects();
   }, 120_000);
   afterAll(async () => {
@@ -111,7 +114,12 @@ describe.skipIf(reason !== undefined)("Ctrl-C halfway", { timeout: 120_000 }, ()
     { words: ["wait", "sandbox/starting", "--for=condition=Ready"], isHalfway: async (pid) => isConnected(pid) },
     { words: ["logs", "-f", "work"], isHalfway: async (pid) => isConnected(pid) },
     { words: ["get", "sandboxes", "-w"], isHalfway: async (pid) => isConnected(pid) },
-    { words: ["port-forward", "work", "PORT:80"], isHalfway: async (pid) => isConnected(pid) },
+    { words: ["port-forward", "work", "PORT:80"], isHalfway: async (pid) => isConnected(pid, listening) },
+    {
+      // With a kubeconfig only, it forwards the port of the router.
+      words: ["open", "work", "80", "--print", "--kubeconfig", "KUBECONFIG"],
+      isHalfway: async (pid) => isConnected(pid, listening),
+    },
     {
       words: ["snapshot", "export", "large", "-o", "archive"],
       isHalfway: async () => readdirSync(folder).some((name) => name.startsWith("archive.")),
@@ -125,7 +133,11 @@ describe.skipIf(reason !== undefined)("Ctrl-C halfway", { timeout: 120_000 }, ()
   ];
 
   test.each(rows)("$words", async ({ words, input, isHalfway, isGone = async () => true }) => {
-    const child = start(...words.map((word) => word.replace("IMAGE", image).replace("PORT", String(localPort))));
+    const child = start(
+      ...words.map((word) =>
+        word.replace("IMAGE", image).replace("PORT", String(localPort)).replace("KUBECONFIG", kubeconfig),
+      ),
+    );
     const { pid = 0, stdin, stderr } = child;
     stdin?.on("error", () => undefined).write(input ?? "");
     const said = stderr === null ? "" : text(stderr);
@@ -135,7 +147,7 @@ describe.skipIf(reason !== undefined)("Ctrl-C halfway", { timeout: 120_000 }, ()
     const [code, signal] = (await exited) as [number | null, string | null];
     // A shell shows both as 130.
     expect(signal === "SIGINT" || code === 130, `${code} ${await said}`).toBe(true);
-    expect((await said).trim()).toMatch(/^(?:error: ended by SIGINT)?$/);
+    expect((await said).trim()).toMatch(/^(?:Forwarding the port [^\n]*)?(?:error: ended by SIGINT)?$/);
     await expect.poll(() => isGone(pid), { timeout: 30_000 }).toBe(true);
     await expect.poll(objects, { timeout: 30_000 }).toBe(before);
   });
@@ -154,8 +166,12 @@ describe.skipIf(reason !== undefined)("Ctrl-C halfway", { timeout: 120_000 }, ()
   });
 });
 
-/** Whether a process has a TCP connection. */
-function isConnected(pid: number): boolean {
+/** States of TCP sockets in /proc/net/tcp. */
+const established = "01";
+const listening = "0A";
+
+/** Whether a process has a TCP connection, or a socket in another state. */
+function isConnected(pid: number, wanted = established): boolean {
   const sockets = readdirSync(`/proc/${pid}/fd`).map((name) => {
     try {
       return readlinkSync(`/proc/${pid}/fd/${name}`);
@@ -163,11 +179,11 @@ function isConnected(pid: number): boolean {
       return "";
     }
   });
-  const established = readFileSync(`/proc/${pid}/net/tcp`, "utf8")
+  const found = readFileSync(`/proc/${pid}/net/tcp`, "utf8")
     .split("\n")
     .map((line) => line.trim().split(/\s+/))
-    .filter(([, , , state]) => state === "01");
-  return established.some(([, , , , , , , , , inode]) => sockets.includes(`socket:[${inode}]`));
+    .filter(([, , , state]) => state === wanted);
+  return found.some(([, , , , , , , , , inode]) => sockets.includes(`socket:[${inode}]`));
 }
 
 /** The command lines of processes that use a folder. */
