@@ -71,7 +71,8 @@ async function growToContent(page: Page): Promise<void> {
     // Of the YAML at the end of a page, the first lines are enough.
     return preview === undefined ? whole : Math.min(whole, preview.top + yamlBottom);
   }, shownOfYaml - wide.height);
-  await page.setViewportSize({ ...wide, height: Math.min(mostPixels, Math.max(wide.height, wide.height + hidden)) });
+  const height = Math.round(wide.height + Math.max(0, hidden));
+  await page.setViewportSize({ ...wide, height: Math.min(mostPixels, height) });
   await sleep(settledMs);
 }
 
