@@ -5,6 +5,7 @@ import { seededRandom } from "@agent-sandbox/kube/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClaimCluster, namespace } from "./claim-cluster.ts";
 import type { ClaimServer } from "./claim-servers.ts";
+import { describeCustomisation } from "./custom-suite.ts";
 import { describePools } from "./pool-suite.ts";
 
 const patience = { timeout: 120_000 };
@@ -147,6 +148,10 @@ export function describeClaims(name: string, { startServer, size }: ClaimSuite):
       await cluster.client.delete(sandboxWarmPools, { namespace, name: "pool" });
       await cluster.until(() => Object.values(cluster.counts()).every((count) => count === 0));
       expect(cluster.counts()).toEqual({ claims: 0, sandboxes: 0, pods: 0 });
+    });
+
+    describe("then what claims change", () => {
+      describeCustomisation(() => cluster);
     });
 
     describe("then pools and templates", () => {

@@ -9,6 +9,7 @@ import {
 import { pods, secrets, services, volumeClaims } from "@agent-sandbox/controllers";
 import { isReason } from "@agent-sandbox/kube";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeChildren } from "./children-suite.ts";
 import { describeObjects } from "./objects-suite.ts";
 import { type ControlledServer, namespace, SandboxServer } from "./sandbox-server.ts";
 
@@ -161,6 +162,10 @@ export function describeSandboxes(server: string, start: () => Promise<Controlle
       );
       const told = refused || (await world.until("listed", hasReason("InvalidConfiguration"))) !== undefined;
       expect(told).toBe(true);
+    });
+
+    describe("and what these objects contain", () => {
+      describeChildren(() => world);
     });
 
     describe("and the objects of a Sandbox", () => {
