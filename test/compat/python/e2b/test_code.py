@@ -106,12 +106,19 @@ while not all(os.path.exists(f"/tmp/met-{{other}}") for other in range(5)): time
 
     async def work():
         made = await AsyncSandbox.create(timeout=280)
-        turns = await asyncio.gather(made.run_code("import time; time.sleep(0.3); n = 1"), made.run_code("n + 1"))
+        # Both make the context that they need.
+        both = await asyncio.gather(made.run_code("20 + 1"), made.run_code("20 + 2"))
+        assert [one.text for one in both] == ["21", "22"]
+        first = asyncio.create_task(made.run_code("open('/tmp/turn', 'w').close(); import time; time.sleep(0.5); n = 1"))
+        while not await made.files.exists("/tmp/turn"):
+            await asyncio.sleep(0.02)
+        second = await made.run_code("n + 1")
+        await first
         contexts = [await made.create_code_context() for _ in range(5)]
         runs = [made.run_code(meet.format(index), context=context) for index, context in enumerate(contexts)]
         texts = [one.text for one in await asyncio.gather(*runs)]
         await made.kill()
-        return turns[1].text, texts
+        return second.text, texts
 
     assert asyncio.run(work()) == ("2", ["0", "1", "2", "3", "4"])
 

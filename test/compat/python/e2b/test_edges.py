@@ -1,6 +1,7 @@
 """Edge cases of the Python client of E2B. Numbers are those of the table in test/compat/README.md."""
 
 import asyncio
+import threading
 import time
 
 import pytest
@@ -12,6 +13,7 @@ from e2b import (
     Sandbox,
     SandboxException,
     SandboxNotFoundException,
+    SandboxNotRunningException,
     SandboxQuery,
     SandboxState,
 )
@@ -100,6 +102,21 @@ def test_signal(sandbox):
         sandbox.commands.run("kill -9 $$")
     assert raised.value.exit_code == -1
     assert "signal: killed" in raised.value.error
+
+
+def test_kill_during_a_command():
+    """A command whose sandbox is killed (COMPAT-20)"""
+    made = Sandbox.create(timeout=120)
+
+    def kill_when_begun():
+        until(lambda: made.files.exists("began"))
+        made.kill()
+
+    killer = threading.Thread(target=kill_when_begun)
+    killer.start()
+    with pytest.raises(SandboxNotRunningException):
+        made.commands.run("touch began; sleep 1000", timeout=0)
+    killer.join()
 
 
 def test_many_events(sandbox):
