@@ -90,6 +90,14 @@ describe.skipIf(reason !== undefined)("settings of the operator", () => {
     expect((await box.run("doctor")).stdout).toMatch(/^default +sharing +runc \(shared kernel\)$/m);
   });
 
+  test("doctor counts saved memory and snapshots, which the node reports once a minute", async () => {
+    const found = async (): Promise<string> => (await box.run("doctor")).stdout;
+    await expect
+      .poll(found, { timeout: 60_000, interval: 2000 })
+      .toMatch(/^saved images of suspended sandboxes +0 +2000$/m);
+    expect(await found()).toMatch(/^size of snapshots +0B +\d+\.\dGiB$/m);
+  });
+
   test("attach and debug work with kubectl", async () => {
     const run = ["run", "once", "-i", "--rm", "--quiet", "--image=host", "--restart=Never", "--command", "--", "cat"];
     expect(await kubectlWith("hello\n", ...run)).toMatchObject({ code: 0, stdout: "hello\n" });
