@@ -51,8 +51,8 @@ export async function serveImport(
   socket.send(JSON.stringify({ apiVersion: "v1", kind: "Status", ...status }), () => socket.close(1000));
 }
 
-/** Drops what arrives after the answer. */
-async function* contentOf(socket: WebSocket, answered: AbortSignal): AsyncGenerator<Uint8Array> {
+/** Keeps what arrives before it is read, and drops what arrives after the answer. */
+function contentOf(socket: WebSocket, answered: AbortSignal): AsyncGenerator<Uint8Array> {
   const waiting: Uint8Array[] = [];
   let isComplete = false;
   let isClosed = false;
@@ -68,13 +68,16 @@ async function* contentOf(socket: WebSocket, answered: AbortSignal): AsyncGenera
     isClosed = true;
     wake();
   });
-  for (;;) {
-    const next = waiting.shift();
-    if (next !== undefined) {
-      if (waiting.length === 0) socket.resume();
-      yield next;
-    } else if (isComplete) return;
-    else if (isClosed) throw new Error("Cannot import the archive: the connection has ended");
-    else await new Promise<void>((resolve) => (wake = resolve));
-  }
+  const pieces = async function* (): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const next = waiting.shift();
+      if (next !== undefined) {
+        if (waiting.length === 0) socket.resume();
+        yield next;
+      } else if (isComplete) return;
+      else if (isClosed) throw new Error("Cannot import the archive: the connection has ended");
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  };
+  return pieces();
 }

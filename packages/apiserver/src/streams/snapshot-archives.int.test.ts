@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { get } from "node:https";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { SnapshotContent, SnapshotPlace } from "@agent-sandbox/kube";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
@@ -29,6 +30,8 @@ describe("archives of snapshots", () => {
   const node = {
     export: async (place: SnapshotPlace) => Readable.from([Buffer.from(`archive of ${place.namespace}/${place.name}`)]),
     import: async ({ namespace, name, content }: SnapshotContent) => {
+      // A node looks for the namespace and the name before it reads.
+      await sleep(100);
       const received = buffer(refusing(content));
       received.catch(() => undefined);
       imported.push(received);
