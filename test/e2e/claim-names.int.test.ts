@@ -10,7 +10,9 @@ import { Terminal } from "./terminal.ts";
 const reason = whyNoBox();
 if (reason !== undefined) console.warn(`skipped: the box ${reason}`);
 
-const containers = [{ name: "main", image: "host", command: ["sh", "-c", "hostname; exec sleep 1000000"] }];
+const containers = [
+  { name: "main", image: "host", command: ["sh", "-c", "trap 'exit 0' TERM; hostname; sleep 1000000 & wait"] },
+];
 const object = (kind: string, spec: object): string =>
   JSON.stringify({ apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind, metadata: { name: "warm" }, spec });
 
@@ -54,11 +56,17 @@ describe.skipIf(reason !== undefined)("the name of a claim stands for its sandbo
     expect({ code, stderr, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining(sandbox) });
   });
 
+  test("snapshot restore mine", async () => {
+    const [, snapshot = ""] = /\n(\S+) /.exec((await box.run("snapshot", "ls", "mine")).stdout) ?? [];
+    expect(await box.run("snapshot", "restore", "mine", snapshot)).toMatchObject({ code: 0 });
+  });
+
   test("shell mine", async () => {
     using terminal = new Terminal(`dist/agent-sandbox --data-dir ${box.dataDir} shell mine`);
+    await expect.poll(terminal.shown).toMatch(/[#$] $/);
     terminal.type("hostname; exit 4\r");
     expect(await terminal.status()).toBe(4);
-    expect(terminal.shown()).toContain(`\n${sandbox}\r\n`);
+    expect(terminal.shown()).toContain(`${sandbox}\r\n`);
   });
 
   test("port-forward mine", async () => {
@@ -92,7 +100,7 @@ describe.skipIf(reason !== undefined)("the name of a claim stands for its sandbo
 });
 
 test("each command that takes a sandbox is tried with a claim", () => {
-  const tried = [...commands, "shell mine", "port-forward mine", "delete sandbox/mine"];
+  const tried = [...commands, "snapshot restore mine", "shell mine", "port-forward mine", "delete sandbox/mine"];
   const taking = (command: Command, path: string): readonly string[] => [
     ...(command.registeredArguments.some((one) => /^(sandbox|sandboxes|source)$/.test(one.name())) ? [path] : []),
     ...command.commands.flatMap((child) => taking(child, `${path} ${child.name()}`)),
