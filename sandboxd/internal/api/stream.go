@@ -61,7 +61,7 @@ func Beat(r *http.Request) (time.Duration, error) {
 	return beat, err
 }
 
-// KeepAlive sends a value whenever nothing was sent for an interval, so that proxies do not take the response for dead. With 0 it does
+// KeepAlive sends a value whenever nothing was sent for an interval, because proxies end responses that are silent. With 0 it does
 // nothing. The returned function ends it, and must be called before the handler returns.
 func (l *Lines) KeepAlive(every time.Duration, value any) func() {
 	if every <= 0 {

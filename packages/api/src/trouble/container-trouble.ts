@@ -50,7 +50,7 @@ function waitingTrouble(who: string, status: ContainerStatus, waiting: Waiting):
   }
 }
 
-/** The kubelet, container runtimes and the box's node begin with these, in this order. The cause has the name of the image already. */
+/** How messages of the kubelet, container runtimes and the box's node begin, in this order. They repeat the image, which the cause names. */
 const imageStarts: readonly (readonly [start: RegExp, instead: string])[] = [
   // Only ImagePullBackOff has it. The kubelet alternates between it and ErrImagePull, and the sentence must stay the same.
   [/^Back-off pulling image "[^"]*"(?:: )?/, ""],

@@ -62,7 +62,7 @@ export async function unpackCopy(file: string, path: string, signal?: AbortSigna
   try {
     await pipeline(createReadStream(file), createGunzip(), createWriteStream(path, { mode: 0o600 }), { signal });
   } catch (error) {
-    // The backup is good, but there is no place for it.
+    // The backup is valid, but the disk has no space for it.
     if (["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`Cannot read backup "${file}": it is not one, or it is damaged (${why})`, { cause: error });

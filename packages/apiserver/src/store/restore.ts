@@ -27,7 +27,7 @@ export interface Restored {
 /**
  * Replaces the content of a data folder with that of a backup: every object, with a new revision, and the server's
  * identity. Keeps the replaced store as `store.db.before-restore`. Fails without changing anything if the folder is in use,
- * or if the file is not a complete backup in a format that this program can read. The signal has the same effect until
+ * or if the file is not a complete backup in a format that this program can read, or if the signal is aborted before
  * the backup is unpacked.
  */
 export async function restoreFolder(folder: string, file: string, signal?: AbortSignal): Promise<Restored> {
@@ -39,7 +39,7 @@ export async function restoreFolder(folder: string, file: string, signal?: Abort
     mkdirSync(scratch, { mode: 0o700 });
     const copy = join(scratch, "copy.db");
     await unpackCopy(file, copy, signal);
-    // From here on nothing waits, so a signal of the operating system takes effect after the end.
+    // The rest is synchronous, so a signal of the operating system is handled after it.
     const { state, files } = readCopy(copy, ({ journal, files }) => ({ state: replay(journal), files }));
     const made = join(scratch, "store.db");
     const restored = writeStore(made, state, firstRevision(folder, state.revision));

@@ -20,7 +20,7 @@ export interface LeadOptions {
   readonly scheduler?: Scheduler;
   /** Starts the work, which ends when it is disposed. Every write must call `assertLeading` first. */
   readonly work: (leadership: Pick<Leadership, "assertLeading">) => AsyncDisposable;
-  /** Called while another process leads: whether it has stopped renewing its lease. */
+  /** Called repeatedly while another process leads, with whether it has stopped renewing its lease. */
   readonly onWaiting?: (leaderIsSilent: boolean) => void;
   /** Called when the work starts, and when the lease is lost before the work has ended. */
   readonly onChange?: (state: "leading" | "lost") => void;

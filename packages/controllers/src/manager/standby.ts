@@ -25,8 +25,8 @@ export interface StandbyOptions {
 }
 
 /**
- * The caches of a replica that waits for the lease. They are filled only while the leader is silent: a cache that a watch has kept for hours
- * may lag by more than its next leader should trust, and would take as much memory as the leader's.
+ * The caches of a replica that waits for the lease. They are filled only while the leader is silent: caches that are kept for hours would need
+ * as much memory as the leader's, and could be too old to lead with.
  */
 export class Standby implements AsyncDisposable {
   readonly #options: StandbyOptions;

@@ -20,8 +20,8 @@ export interface CampaignOptions {
   readonly scheduler?: Scheduler;
   readonly log?: Logger;
   /**
-   * Called after each attempt that finds another holder: whether it has been silent for longer than a few renewals take. The lease may
-   * then be acquired soon.
+   * Called after each attempt that finds another holder, with whether that holder has missed several renewals. If so, the lease may soon be
+   * acquired.
    */
   readonly onWaiting?: (holderIsSilent: boolean) => void;
   /** In [0, 1). Default `Math.random`. */
@@ -31,7 +31,7 @@ export interface CampaignOptions {
 /** Spreads the attempts of candidates that wait for the same lease. */
 const jitter = 0.2;
 
-/** A holder that missed this many retry periods is silent: one request may be slow. */
+/** A holder that missed this many retry periods is silent. One is not enough, because a request may be slow. */
 const silentPeriods = 3;
 
 /**
@@ -49,7 +49,7 @@ export async function campaign(options: CampaignOptions, signal?: AbortSignal): 
   }
 }
 
-/** Until the next attempt, which is not later than the end of the lease. */
+/** The time until the next attempt, which is not later than the end of the lease. */
 function pauseAfter(attempt: Attempt, run: Run, { onWaiting }: CampaignOptions): number {
   const pauseMs = run.retryPeriodMs * (1 + jitter * run.random());
   if (attempt.type !== "other") return pauseMs;

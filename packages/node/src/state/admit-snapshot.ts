@@ -14,7 +14,7 @@ export interface Admission {
 }
 
 export interface AdmissionRequest extends SnapshotNeeds, Pick<QuotaRequest, "namespace" | "sandboxUid"> {
-  /** Names the snapshot until it is complete, and is its UID if it has one already. */
+  /** Identifies the snapshot until it is complete: its UID, if it has one already. */
   readonly key: string;
 }
 
@@ -31,7 +31,7 @@ async function admit(
   { client, store, room, mayEvict = true }: Admission,
   { key, namespace, sandboxUid, bytes, diskBytes }: AdmissionRequest,
 ): Promise<readonly string[]> {
-  // Before the list is read: one that is completed in between is in one of the two.
+  // Read before the list, so that a snapshot that is completed in between is in one of the two.
   const pending = room.pending(key);
   const complete = (await store.list()).filter(({ uid }) => uid !== key);
   const counted = [...complete, ...pending.filter(({ uid }) => complete.every((one) => one.uid !== uid))];
@@ -49,7 +49,7 @@ async function admit(
   return evict.map(({ name }) => name);
 }
 
-/** The snapshots to delete. Most need none, and do not ask the API server which ones could be. */
+/** The snapshots to delete. The API server is asked which ones may be deleted only if there is no room without that. */
 async function decide(
   counted: readonly CountedSnapshot[],
   wanted: Omit<QuotaRequest, "evictable">,

@@ -6,7 +6,7 @@ const cloneWithinMs = 60_000;
 /**
  * Copies a folder that containers have written, with owners, links, special files and the attributes of overlayfs. Links are
  * copied and not followed. Files share their blocks where the filesystem can do that; otherwise they are copied. Mounts below the
- * folder are left out. The target must not exist. When the signal is aborted, a part of the copy stays.
+ * folder are left out. The target must not exist. After an abort, a part of the copy remains.
  */
 export async function cloneTree(source: string, target: string, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();

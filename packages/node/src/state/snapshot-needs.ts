@@ -14,8 +14,8 @@ export interface SnapshotParts {
 }
 
 /**
- * Estimates a snapshot before anything is written. `scratch` is a folder on its disk. Folders that cannot be counted in time are left out:
- * whoever copies them watches the disk.
+ * Estimates a snapshot before anything is written. `scratch` is a folder on its disk. Folders that cannot be counted in time are left out,
+ * because the free space of the disk is also checked while they are copied.
  */
 export async function needsOf(
   scratch: string,

@@ -29,7 +29,7 @@ export interface SnapshotRoomOptions {
  */
 export class SnapshotRoom {
   readonly #options: SnapshotRoomOptions;
-  /** By any unique key, which is the UID for a snapshot that is taken. */
+  /** By the key of the admission request. */
   readonly #pending = new Map<string, Pending>();
   readonly #admissions = new FairLimiter({ total: 1, perKey: 1 });
 

@@ -71,7 +71,7 @@ export async function takeSnapshot(capture: Capture): Promise<StoredSnapshot> {
   }
 }
 
-/** Writes everything but the record. Aborted between its steps, and in the middle of copies. */
+/** Writes everything but the record. The signal ends it between steps and during copies. */
 async function write(
   folder: string,
   capture: Capture,
@@ -89,7 +89,7 @@ async function write(
   return { files, stored: await storedOf(capture, { folder, depth, pauseMs, volumes, sealed }) };
 }
 
-/** With gVisor, files of volumes in memory are part of the memory of the Pod. It writes that for each depth. */
+/** With gVisor, files of volumes in memory are part of the memory of the Pod, which gVisor writes for each depth. */
 async function estimate(capture: Capture, volumes: readonly CapturedVolume[]): Promise<SnapshotNeeds> {
   const { machine, record } = capture;
   const isSaved = runtimeNamed(machine, runtimeNameOf(record)).checkpoints !== undefined;

@@ -10,9 +10,9 @@ const mostImages = 8;
 const keptForMs = 7 * 24 * 3_600_000;
 
 /**
- * The unusable images to remove, oldest first: those beyond the eight newest, older than a week, or with which a namespace has more than
- * the size of one image, or all namespaces more than twice that. They count in no other limit, and tenants can make as many as
- * they like: a Sandbox whose command changes while it is suspended cannot use its image.
+ * The unusable images to remove, oldest first. The eight newest are kept for a week, as long as those of one namespace are together not larger
+ * than one image may be, and those of all namespaces not larger than twice that. No other limit counts them, and tenants can make any number
+ * of them: a Sandbox whose command changes while it is suspended cannot use its image.
  */
 export function chooseUnusable(
   images: readonly UnusableImage[],
@@ -23,7 +23,7 @@ export function chooseUnusable(
   let [kept, keptBytes] = [0, 0];
   const isKept = ({ retiredAt, namespace, bytes }: UnusableImage): boolean => {
     const own = (seen.get(namespace) ?? 0) + bytes;
-    // Also if this one goes: those that are older go with it.
+    // Counted even if this one is removed, so that older ones of the namespace are removed too.
     seen.set(namespace, own);
     const isInLimits = kept < mostImages && own <= mostImageBytes && keptBytes + bytes <= 2 * mostImageBytes;
     if (!isInLimits || retiredAt < now - keptForMs) return false;

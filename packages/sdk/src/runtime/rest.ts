@@ -6,7 +6,7 @@ import type { Router, Target } from "./router.ts";
 
 const port = 8080;
 
-/** How long a stream may be silent before sandboxd sends a sign of life. The router ends a silent one after three minutes. */
+/** How long a stream may be silent before sandboxd sends a `keepalive` event. The router ends a silent one after three minutes. */
 export const keepAliveSeconds = 60;
 
 export interface RestCall {

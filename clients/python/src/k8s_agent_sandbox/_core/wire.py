@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from ..exceptions import SandboxError
 
-#: How long a stream may be silent before sandboxd sends a sign of life. The router ends a silent one after three minutes.
+#: How long a stream may be silent before sandboxd sends a keepalive event. The router ends a silent one after three minutes.
 KEEP_ALIVE_SECONDS = 60
 
 
