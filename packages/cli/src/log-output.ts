@@ -2,7 +2,7 @@ import { write, writeSync } from "node:fs";
 
 /** Entries that wait while they cannot be written. Later ones are lost. */
 const maxWaitingBytes = 1024 * 1024;
-/** A pipe whose reader is slow is asked again after this time. */
+/** The pause before the next write to a pipe that is full. */
 const retryMs = 50;
 
 /**
@@ -34,7 +34,7 @@ export class LogOutput {
     if (!this.#isWriting) return;
     write(this.#fd, bytes, (error, written) => {
       const isBusy = error?.code === "EAGAIN";
-      // The end of what a full disk took a part of fails in the next attempt.
+      // On a full disk, a part may be written. The rest is lost when the next attempt fails.
       if (isBusy || error === null) this.#putBack(bytes.subarray(error === null ? written : 0));
       if (isBusy) setTimeout(() => this.#writeNext(), retryMs);
       else this.#writeNext();
@@ -58,7 +58,7 @@ export class LogOutput {
     try {
       writeSync(this.#fd, this.#takeAll());
     } catch {
-      // There is nobody left to tell.
+      // The program ends, and cannot report this.
     }
   }
 }

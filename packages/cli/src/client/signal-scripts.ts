@@ -1,7 +1,7 @@
 /** The exit code of `killWords` if the command has not written its process id, for instance because it may not write to /tmp. */
 export const noProcessIdCode = 3;
 
-/** Arguments that write their process id to a file and then become the command. It runs also if the file cannot be written. */
+/** Arguments that write their process id to a file and then become the command. The command also runs if the file cannot be written. */
 export function withProcessId(file: string, words: readonly string[]): readonly string[] {
   return ["sh", "-c", `{ echo $$ > ${file}; } 2>/dev/null; exec "$@"`, "sh", ...words];
 }

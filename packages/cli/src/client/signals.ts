@@ -41,7 +41,7 @@ export class SignalForwarder implements AsyncDisposable {
     return this.#interrupted.signal;
   }
 
-  /** Runs a command that receives the signals. Unless its sandbox is deleted afterwards, nothing of this is left in it. */
+  /** Runs a command that receives the signals. Removes the file with its process id, unless the sandbox is deleted afterwards. */
   async during(
     { connection, pod, isDeleted }: SignalTarget,
     words: readonly string[],
@@ -86,7 +86,7 @@ export class SignalForwarder implements AsyncDisposable {
 const endedBy = (signal: NodeJS.Signals): CommandError =>
   new CommandError(`ended by ${signal}`, { exitCode: 128 + constants.signals[signal] });
 
-/** False if no signal can reach the command. If it has just ended, or the connection is lost, the command says so itself. */
+/** False if no signal can reach the command. True if it has just ended or the connection is lost: the session of the command reports that. */
 async function isDelivered(connection: Connection, pod: SandboxPod, words: readonly string[]): Promise<boolean> {
   try {
     return (await runQuietly(connection, pod, words)) !== noProcessIdCode;
@@ -99,7 +99,7 @@ async function isDelivered(connection: Connection, pod: SandboxPod, words: reado
 async function runQuietly(connection: Connection, pod: SandboxPod, words: readonly string[]): Promise<number> {
   const nowhere = new PassThrough().resume();
   const socket = await openExec(connection, pod, { words });
-  // It is longer than the script waits.
+  // Longer than the script waits for the process id.
   using _limit = disposableTimeout(() => socket.terminate(), quietMs);
   return await runExec(socket, { stdin: undefined, stdout: nowhere, stderr: nowhere });
 }

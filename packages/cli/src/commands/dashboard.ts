@@ -43,7 +43,7 @@ async function serveHere(connection: Connection, token: string, options: Dashboa
     router: router.url,
     page: dashboardPage(),
   });
-  // Before the link is shown: who reads it may already interrupt this program.
+  // Before the link is shown, because a user who sees it may interrupt this program at once.
   const interrupted = new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, resolve);
   });

@@ -110,7 +110,7 @@ async function watchTable(
   for await (const rows of followTable(connection.transport, `${list}${query.join("")}`)) console.log(table.add(rows));
 }
 
-/** The name of the Sandbox that is meant: a claim's name stands for that of its sandbox. A name of neither may be created later. */
+/** The name of the Sandbox to watch. For the name of a claim, that of its Sandbox. Any other name is kept, because it may be created later. */
 async function heldBy(connection: Connection, resource: ServedResource, name: string): Promise<string> {
   if (!isSandboxes(resource)) return name;
   const { client, namespace } = connection;

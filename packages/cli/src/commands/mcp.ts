@@ -55,7 +55,7 @@ export async function mcp(options: McpOptions): Promise<void> {
   process.stdin.destroy();
 }
 
-/** What sandboxes are made from if the agent names nothing. Undefined: in a cluster it must. */
+/** What sandboxes are made from if the agent names nothing. Undefined in a cluster, where the agent must name it. */
 async function sourceOf(connection: Connection, { template, image }: McpOptions): Promise<Settings["source"]> {
   if (template !== undefined) return { template };
   if (image !== undefined) return { image };

@@ -90,7 +90,7 @@ const writtenAtOnce = 3;
 /** The write-ahead log and the log file of the box that starts. */
 const spareBytes = 1024 * 1024;
 
-/** Deflate makes nothing smaller than this (RFC 1951), so a damaged file cannot claim more. */
+/** Deflate (RFC 1951) compresses at most by this factor. Limits the size that a damaged file can state. */
 const mostCompression = 1032;
 
 /** The size that the last bytes of a gzip file state (RFC 1952, ISIZE). Zero for another file. */

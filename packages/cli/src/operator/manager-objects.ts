@@ -101,7 +101,7 @@ function managerContainer(settings: OperatorSettings): object {
     securityContext: containerSecurity,
     volumeMounts: [
       ...(extensions ? [{ name: "config", mountPath: "/etc/sandbox-config", readOnly: true }] : []),
-      // The reference implementation writes its certificate there, and needs it if it takes over this Deployment with the read-only root.
+      // The reference implementation writes its certificate there. It may take over this Deployment, whose root file system is read-only.
       { name: "tmp", mountPath: "/tmp" },
     ],
   };

@@ -44,7 +44,7 @@ export async function setDeadline(client: Client, machine: Machine, deadline: Da
     if (sandbox !== undefined) await patchSandbox(client, sandbox, suspendAt(time));
   } else {
     await patchClaim(client, claim, { spec: { lifecycle: { shutdownTime: time, shutdownPolicy: "Delete" } } });
-    // Left by a server that ended while it paused or resumed the machine.
+    // A server that ended while it paused or resumed the machine has left the annotation.
     const isLeft = annotationOf(sandbox, suspendAtAnnotation) !== undefined;
     if (isLeft && sandbox !== undefined) await patchSandbox(client, sandbox, suspendAt(null));
   }

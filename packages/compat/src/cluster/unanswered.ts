@@ -6,7 +6,7 @@ import type { Directory } from "./directory.ts";
 /** A create is answered within 55 s, by whichever instance received it. */
 const answeredWithinMs = 120_000;
 
-/** A client that sends its request again does so within minutes. */
+/** How long a claim with an idempotency key is kept. Clients repeat a request within minutes. */
 const repeatedWithinMs = 24 * 3_600_000;
 
 /**

@@ -66,7 +66,7 @@ export class CodeContexts {
     return shown(created);
   }
 
-  /** Creates it unless there is one of that name. Waits for one that another call is creating: it cannot be used before. */
+  /** Creates it unless there is one of that name. Waits for one that another call is creating, which cannot be used before. */
   async ensure(spec: ContextSpec): Promise<void> {
     const patience = AbortSignal.any([this.#signal, AbortSignal.timeout(startMs)]);
     while ((await this.find(spec.name)) === undefined) {

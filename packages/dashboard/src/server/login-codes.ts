@@ -13,7 +13,7 @@ export interface Login {
 }
 
 interface Code {
-  /** Undefined after it was redeemed. The code still counts until it expires, because logins within a minute are limited. */
+  /** Undefined after it was redeemed. The code counts until it expires, because the limit is for the logins within a minute. */
   login: Login | undefined;
   readonly expiresAt: number;
   readonly slot: Disposable;

@@ -11,14 +11,14 @@ export function kubePath(target: string): string {
   return target;
 }
 
-/** Names contain no `%`: it would be a second encoding. Servers disagree about empty segments, so that the check could be avoided. */
+/** Names contain no `%`: it would be a second encoding. Empty segments are refused, because servers disagree about them. */
 function isName(segment: string): boolean {
   return segment !== "." && segment !== ".." && /^[^%?#\\\p{Cc}]+$/u.test(segment);
 }
 
 const proxied = new Set(["pods", "services", "nodes"]);
 
-/** `proxy` is also a valid name of objects and namespaces. Resources and verbs are lowercase, but nothing else is named like them. */
+/** `proxy` is also a valid name of objects and namespaces, so only its place in the path counts. Ignores case, to be safe. */
 function isProxy(segments: readonly string[]): boolean {
   const [root, ...rest] = segments.map((segment) => segment.toLowerCase());
   const [first, ...others] = rest.slice(root === "apis" ? 2 : 1);

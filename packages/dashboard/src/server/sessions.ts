@@ -38,7 +38,7 @@ export class Sessions implements Disposable {
     }
   }
 
-  /** Returns the value of the cookie. Ends the user's oldest session if the share is used up, and throws if there is none. */
+  /** Returns the value of the cookie. If the share is used up, ends the user's oldest session, or throws if the user has none. */
   open(login: Login): { readonly cookie: string; readonly maxAgeSeconds: number } {
     const cookie = randomBytes(32).toString("base64url");
     const requestToken = randomBytes(32).toString("base64url");
@@ -66,7 +66,7 @@ export class Sessions implements Disposable {
     for (const session of this.#sessions.values()) this.#remove(session)[Symbol.dispose]();
   }
 
-  /** That of the user's oldest session, which ends, if there is no other. */
+  /** A free slot, or that of the user's oldest session, which ends. */
   #slotOf(user: string): Disposable | undefined {
     const free = this.#share.hold(user);
     if (free !== undefined) return free;
@@ -81,7 +81,7 @@ export class Sessions implements Disposable {
     this.#sessions.set(session.id, open);
   }
 
-  /** Returns its slot, for the next session or to be disposed. */
+  /** Returns its slot, which the caller gives to another session or disposes. */
   #remove({ id, timer, closing, slot }: Open): Disposable {
     clearTimeout(timer);
     this.#sessions.delete(id);

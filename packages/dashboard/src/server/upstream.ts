@@ -14,7 +14,7 @@ import { UserShare } from "./user-share.ts";
 export interface UpstreamRequest {
   readonly method: string;
   readonly path: string;
-  /** The request carries its token. Without a user it is a login. */
+  /** Whose token the request carries. A login has no user yet, and counts in no share. */
   readonly session: { readonly token: string; readonly user?: string };
   readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string | Buffer | Readable;

@@ -8,7 +8,7 @@ export interface UserShareOptions {
 
 /**
  * A limit that users share: each user has at most `perUser`, and each tenant at most as much as is still free, so that there is always
- * something left for the next one. Users are those that the API server names.
+ * some left for the next one. Users are those that the API server names.
  */
 export class UserShare {
   readonly #perUser: number;

@@ -52,7 +52,7 @@ export async function createClaim(
     metadata: { name: key?.claim ?? newName(), namespace, labels, annotations },
     spec: {
       warmPoolRef: { name: pool },
-      // Also with autoPause: a sandbox that no client got to know ends then.
+      // Also with autoPause, so that a sandbox whose name no client received ends.
       lifecycle: {
         shutdownTime: deadlineAfter(context, options.timeoutSeconds).toISOString(),
         shutdownPolicy: "Delete",

@@ -36,7 +36,7 @@ export async function create(call: ControlCall, defaults: { readonly timeoutSeco
 
 type Bound = Machine & { readonly claim: SandboxClaim; readonly sandbox: Sandbox };
 
-/** The sandbox that the client got before, whether it runs or is paused. */
+/** The sandbox of an earlier answer, which may run or be paused. */
 async function answeredBefore({ account }: ControlCall, claim: SandboxClaim): Promise<Bound> {
   const { sandbox, ...machine } = (await machineOfClaim(account, claim)) ?? {};
   const { name = "" } = claim.metadata;
@@ -60,7 +60,7 @@ async function prepare(call: ControlCall, claim: SandboxClaim, attempt: Attempt)
     if (!isRepeatable) await remove(call, claim);
     const answered = isRepeatable && !call.signal.aborted ? await removeUnanswered(call, claim) : undefined;
     if (answered !== undefined) return answeredBefore(call, answered);
-    // Another attempt, which waited longer, has removed the claim.
+    // Another attempt has removed the claim.
     const isRemoved = isRepeatable && isReason(error, "NotFound", "Conflict");
     if (signal.aborted || isRemoved) throw new HttpError(503, "The sandbox was not ready in time", { cause: error });
     throw error;
@@ -102,7 +102,7 @@ async function remove({ account, context }: ControlCall, { metadata }: SandboxCl
 
 const maxRemovals = 10;
 
-/** Another attempt of the same request may answer with this claim at the same time. Then it stays, and is returned. */
+/** Deletes a claim, unless another attempt of the same request has answered with it. Returns the claim in that case. */
 async function removeUnanswered(
   { account: { client }, context }: ControlCall,
   { metadata }: SandboxClaim,

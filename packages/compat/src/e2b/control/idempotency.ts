@@ -65,7 +65,7 @@ function requireSame(earlier: SandboxClaim, { request }: RequestKey): SandboxCla
   throw new HttpError(409, "The Idempotency-Key was used for another request");
 }
 
-/** A client has got the name of its sandbox. */
+/** Whether a client may have received the name of the sandbox. */
 export function wasAnswered(claim: SandboxClaim): boolean {
   return annotationOf(claim, sandboxUidAnnotation) !== undefined;
 }

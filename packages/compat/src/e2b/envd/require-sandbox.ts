@@ -3,7 +3,7 @@ import type { ProcessEvent } from "../../runtime/process-calls.ts";
 import { goneMessage } from "../sandbox-answers.ts";
 import type { EnvdCall } from "./context.ts";
 
-/** A process that is ended together with its sandbox has no result: its client learns that the sandbox is gone. */
+/** Throws if a process ended together with its sandbox: it has no result, and the client must learn that the sandbox is gone. */
 export function requireSandbox(
   {
     context,

@@ -1,4 +1,4 @@
-/** At most how long ago a sandbox was used. */
+/** When a sandbox was last used. Recorded at intervals, so it may have been used since. */
 import type { Sandbox } from "@agent-sandbox/api";
 import { lastUsed } from "../model/last-used.ts";
 import { formatDuration } from "./format.ts";

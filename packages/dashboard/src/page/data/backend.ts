@@ -15,11 +15,11 @@ import { Streams } from "./streams.ts";
 export interface Store<T> {
   readonly subscribe: (listener: () => void) => () => void;
   readonly snapshot: () => Snapshot<T>;
-  /** Nobody reads it now. */
+  /** Whether no component reads it now. */
   readonly isIdle: () => boolean;
 }
 
-/** Each object that was looked at has a store. Beyond this number, those that nobody reads are forgotten, the oldest first. */
+/** Each object that was shown has a store. Beyond this number, stores that no component reads are removed, the oldest first. */
 const mostStores = 100;
 
 export class Backend {

@@ -13,7 +13,7 @@ import { keyOf, nodeMetrics, podMetrics, sandboxClaims, sandboxes, sandboxWarmPo
 const everyMs = 5000;
 /** An hour. */
 const mostSamples = 720;
-/** Of all Pods together: an hour of eighty Pods, less of more, and a minute of each of thousands. */
+/** Of all Pods together: an hour for 80 Pods, and less for more. Each Pod has at least a minute. */
 const mostPodSamples = 60_000;
 const fewestPodSamples = 12;
 const mostWakes = 200;

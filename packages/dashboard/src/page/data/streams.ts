@@ -50,7 +50,7 @@ export class Streams {
   readonly #open = new Map<number, StreamHandlers>();
   #socket: WebSocket | undefined;
   #lastId = 0;
-  /** The session has ended. Streams that are opened until the page is gone would be refused. */
+  /** Whether the session has ended. Later streams would be refused. */
   #isOver = false;
 
   constructor(requestToken: string, onSignedOut: () => void) {

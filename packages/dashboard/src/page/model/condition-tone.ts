@@ -1,11 +1,11 @@
 import type { Condition } from "@agent-sandbox/api";
 
-/** Conditions that are neither good nor bad: they say what is the case. */
+/** Conditions that are neither good nor bad. */
 const plain: readonly string[] = ["Suspended", "Finished"];
 /** Conditions that should not be true. */
 const unwanted: Readonly<Record<string, "bad" | "busy">> = { Failed: "bad", PodOutdated: "busy" };
 
-/** How the status of a condition looks. Not being ready is not a failure: the state of the object says whether it is one. */
+/** How a condition is shown. A condition that is not True is neutral: whether that is a failure is shown by the state of the object. */
 export function toneOfCondition({
   type,
   status,

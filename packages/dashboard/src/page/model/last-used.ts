@@ -7,7 +7,7 @@ export interface LastUsed {
   readonly everyMs: number;
 }
 
-/** Undefined: it was not used yet, or nobody records it, because the sandbox has no idle policy. */
+/** Undefined if the sandbox was not used yet, or has no idle policy: its use is not recorded then. */
 export function lastUsed(sandbox: Sandbox): LastUsed | undefined {
   const windowMs = idleWindowMs(sandbox);
   const at = lastActivity(sandbox) ?? sandbox.status?.lastActivityTime;

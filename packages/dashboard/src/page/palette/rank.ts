@@ -6,7 +6,7 @@ export interface Rankable {
   readonly keywords?: string;
   /** Of commands that match equally well, those with more weight are first. Default: 0. */
   readonly weight?: number;
-  /** It destroys something, so whatever else matches is before it. */
+  /** It deletes something, so all other matches are ranked before it. */
   readonly isDanger?: boolean;
   /** Shown while nothing is typed. */
   readonly isFirst?: boolean;
@@ -42,7 +42,7 @@ function scoreOf({ title, keywords = "", isDanger }: Rankable, words: readonly s
   return (sum / words.length) * (isDanger === true ? dangerFactor : 1);
 }
 
-/** Below the lowest score of a word by the highest. */
+/** Less than the lowest score of a word divided by the highest. */
 const dangerFactor = 0.1;
 
 function scoreOfWord(name: string, others: string, word: string): number {

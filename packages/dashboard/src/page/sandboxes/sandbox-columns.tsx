@@ -19,7 +19,7 @@ export function hrefOfSandbox({ metadata }: Pick<Sandbox, "metadata">): string {
   return `/sandboxes/${encodeURIComponent(metadata.namespace ?? "")}/${encodeURIComponent(metadata.name ?? "")}`;
 }
 
-/** Of a small plot, in which more would be narrower than a pixel. */
+/** The samples of a small plot. More would be narrower than a pixel. */
 const shownSamples = 48;
 
 /** Only cells in view are rendered, each when its Pod is measured again. */
@@ -48,7 +48,7 @@ function NameCell({ sandbox }: { readonly sandbox: Sandbox }) {
   );
 }
 
-/** It has no Pod that is measured, so the reason may cover the cells of CPU and memory. */
+/** Whether it has no CPU and memory to show. The reason of its state may then cover these cells. */
 function isUnmeasured(sandbox: Sandbox): boolean {
   const { state } = knownState(sandbox);
   return state === "failed" || state === "starting";
@@ -73,7 +73,7 @@ function DetailCell({ sandbox }: { readonly sandbox: Sandbox }) {
   );
 }
 
-/** For lists in which no sandbox has an idle policy: nobody records when the others were used. */
+/** Without the column `Last used` if no sandbox in the list has an idle policy: use is recorded only with one. */
 export function columnsFor(items: readonly Sandbox[]): readonly Column<Sandbox>[] {
   return items.some((item) => lastUsed(item) !== undefined) ? sandboxColumns : withoutLastUsed;
 }

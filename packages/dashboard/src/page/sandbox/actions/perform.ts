@@ -1,6 +1,6 @@
 /**
- * Carries out the actions of the page of a sandbox, and reports progress until they are done. Rejects with the server's sentence. Each
- * changes only the object that the page showed: a newer one of the same name has another UID.
+ * Carries out the actions of the page of a sandbox, and reports progress until they are done. Rejects with the server's message. Each
+ * changes only the object that the page showed, not a newer one of the same name: its UID differs.
  */
 import { type Sandbox, type SandboxClaim, type SandboxSnapshot, trackedPodName } from "@agent-sandbox/api";
 import { type ApiClient, ApiError } from "../../data/api-client.ts";
@@ -105,7 +105,7 @@ export async function takeSnapshot(task: Task, { name, depth, ttlSeconds }: Snap
   try {
     await until(async () => snapshotTaken(await api.get(sandboxSnapshots, { namespace, name })), onProgress);
   } catch (error) {
-    // A snapshot that failed is of no use, and would take its name. One that is still being taken may become ready.
+    // A failed snapshot is deleted, so that its name is free. One that is still being taken may become ready.
     if (error instanceof Failure) await removeQuietly(task, sandboxSnapshots, created);
     throw error;
   }
@@ -135,7 +135,7 @@ export async function fork(task: Task, name: string): Promise<void> {
   await removeQuietly(task, sandboxSnapshots, taken);
 }
 
-/** What it could not remove is not the reason why the action failed. */
+/** Ignores errors: they are not the reason why the action failed. */
 async function removeQuietly({ api }: Task, resource: Resource<KubeObject>, { metadata }: KubeObject): Promise<void> {
   const { namespace, name = "", uid } = metadata ?? {};
   await api.delete(resource, { namespace, name }, { uid }).catch(() => undefined);

@@ -19,7 +19,7 @@ export function useSubmit({ run }: Tasks, { metadata }: Sandbox, claim: SandboxC
   const [, navigate] = useLocation();
   const { name = "", namespace = "" } = metadata;
   const own = hrefIn("sandboxes", { namespace, name });
-  /** The user may have gone on to another page. */
+  /** Navigates only if the user is still on this page. */
   const leaveFor = (next: string): void => {
     if (location.pathname === own) navigate(next);
   };

@@ -1,5 +1,5 @@
 /**
- * Runs one action at a time, with its progress. An action goes on when its dialog is closed and when the page of the sandbox is left; a
+ * Runs one action at a time, with its progress. An action continues when its dialog is closed or the page of the sandbox is left. A
  * message then says how it ended.
  */
 import { useMemo, useRef, useState } from "react";

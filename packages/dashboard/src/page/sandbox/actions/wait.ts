@@ -1,8 +1,8 @@
-/** Waits for what an action asked for, by reading it again and again. */
+/** Polls until an action has taken effect. */
 import { ApiError } from "../../data/api-client.ts";
 import type { Outcome } from "./progress.ts";
 
-/** The server reports that it did not work. Other errors say nothing about it: it may still be done. */
+/** The server reports that the action failed. After any other error, the action may still be done. */
 export class Failure extends Error {
   override readonly name = "Failure";
 }
@@ -10,7 +10,7 @@ export class Failure extends Error {
 const everyMs = 400;
 const longestMs = 300_000;
 
-/** Rejects with a `Failure`, or if it takes too long, or if it cannot be read any more. */
+/** Rejects with a `Failure`, and with another error after five minutes or if the server refuses the read. */
 export async function until(read: () => Promise<Outcome>, onProgress: (text: string) => void): Promise<void> {
   const deadline = Date.now() + longestMs;
   for (;;) {
@@ -23,7 +23,7 @@ export async function until(read: () => Promise<Outcome>, onProgress: (text: str
   }
 }
 
-/** A server that cannot be reached, or is too busy, may have gone on with it. */
+/** The action may continue while the server cannot be reached or is too busy. */
 function waitForServer(error: unknown): Outcome {
   const isRefused = error instanceof ApiError && error.status < 500 && error.status !== 429;
   if (isRefused || error instanceof Failure) throw error;

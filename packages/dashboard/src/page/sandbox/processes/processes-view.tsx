@@ -11,7 +11,7 @@ type Which = "started" | "all";
 export default function ProcessesView() {
   const { name = "my-sandbox", namespace = "default" } = useSandbox().sandbox.metadata;
   const [which, setWhich] = useState<Which>("started");
-  // Each list has a bar of its own, so the choice is another element then, which takes the focus.
+  // Each list renders its own bar. After a choice, the select in the new bar gets the focus.
   const hasChosen = useRef(false);
   const List = which === "started" ? StartedProcesses : AllProcesses;
   return (
