@@ -58,7 +58,7 @@ async function decide(
   const without = makeRoom(counted, { ...wanted, evictable: new Set() }, room.quota);
   if (!("refusal" in without)) return [];
   const decision = makeRoom(counted, { ...wanted, evictable: await evictable() }, room.quota);
-  if ("refusal" in decision) throw new StateError("QuotaExceeded", `Cannot take a snapshot: ${decision.refusal}`);
+  if ("refusal" in decision) throw new StateError("QuotaExceeded", `Cannot store the snapshot: ${decision.refusal}`);
   return decision.evict;
 }
 

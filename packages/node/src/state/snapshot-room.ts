@@ -62,7 +62,7 @@ export class SnapshotRoom {
     if (short === undefined) return;
     const expected = others > 0 ? `, and other snapshots need ${others}` : "";
     const why = `the disk has ${freeBytes} free bytes, of which this node keeps ${reserve.diskFreeBytes}${expected}`;
-    throw new StateError("QuotaExceeded", `Cannot take a snapshot: it needs ${diskBytes} bytes, and ${why}`);
+    throw new StateError("QuotaExceeded", `Cannot store the snapshot: it needs ${diskBytes} bytes, and ${why}`);
   }
 
   /** Replaces an earlier reservation with this key. */
@@ -83,4 +83,4 @@ export class SnapshotRoom {
 }
 
 const refuse: Refusal = (kept) =>
-  new StateError("QuotaExceeded", `Cannot take a snapshot: the disk is full, this node keeps ${kept} free`);
+  new StateError("QuotaExceeded", `Cannot store the snapshot: the disk is full, this node keeps ${kept} free`);
