@@ -134,7 +134,7 @@ class AsyncFiles:
     async def remove(self, path: str, *, recursive: bool = False, timeout: float | None = None) -> None:
         """Deletes a file, a link or an empty directory; with `recursive` also a directory with its content."""
         deadline = Deadline(timeout, _DEFAULT_TIMEOUT, f'Cannot delete "{path}"')
-        query: dict[str, int | None] = {"recursive": True if recursive else None, "keepalive": KEEP_ALIVE_SECONDS}
+        query: dict[str, int | None] = {"recursive": True if recursive else None}
         await (await self._rest.call(deadline, "DELETE", f"/files/{encode_path(path)}", query=query)).read()
 
     @traced("make_dir")
