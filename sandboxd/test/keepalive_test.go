@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func TestSilentStreamsAreKeptAlive(t *testing.T) {
 	t.Run("code", func(t *testing.T) {
 		s := b.context("python")
 		code := `{"code":"import time; time.sleep(1.5); print(1)"}`
-		if got := b.kinds("POST", s.url+"/execute?stream=true&keepalive=1", code, "end"); got[0] != "keepalive" || got[1] != "stdout" {
+		if got := b.kinds("POST", s.url+"/execute?stream=true&keepalive=1", code, "end"); got[0] != "keepalive" || !slices.Contains(got, "stdout") {
 			t.Errorf("got %v", got)
 		}
 		if got := b.kinds("POST", s.url+"/execute?stream=true", code, "end"); got[0] != "stdout" {
