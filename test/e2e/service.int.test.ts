@@ -65,10 +65,11 @@ describe.skipIf(reason !== undefined)("the service of systemd", () => {
   test("leaves no unit behind if systemd cannot start it", async () => {
     writeFileSync(join(folder, "broken"), "");
     const { code, stdout, stderr } = await inMachine(
-      `${withSystemd}${agentSandbox} service install || echo "status $?"\n${showUnit}`,
+      `${withSystemd}${agentSandbox} service install || echo "status $?"\n${showUnit}cat ${folder}/calls\n`,
     );
     rmSync(join(folder, "broken"));
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "status 1\nno unit\n" });
+    const calls = ["daemon-reload", "enable --now agent-sandbox", "disable --now agent-sandbox", "daemon-reload"];
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `status 1\nno unit\n${calls.join("\n")}\n` });
     expect(stderr).toBe('error: Cannot run "systemctl enable --now agent-sandbox": Failed to enable unit: no space\n');
   });
 

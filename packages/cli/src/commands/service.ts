@@ -29,13 +29,21 @@ export function installService(options: GlobalOptions): void {
     systemctl("daemon-reload");
     systemctl("enable", "--now", service);
   } catch (error) {
-    if (before === undefined) rmSync(unitPath);
-    else writeUnit(before);
+    undoInstall(before);
     throw error;
   }
   console.log(`Installed ${unitPath}. The box starts now and after every boot.`);
   console.log(`  status  systemctl status ${service}`);
   console.log(`  log     journalctl --unit ${service}`);
+}
+
+/** What fails here is not reported: the error that led to it is. */
+function undoInstall(before: string | undefined): void {
+  if (before === undefined) {
+    spawnSync("systemctl", ["disable", "--now", service]);
+    rmSync(unitPath);
+  } else writeUnit(before);
+  spawnSync("systemctl", ["daemon-reload"]);
 }
 
 function writeUnit(text: string): void {
