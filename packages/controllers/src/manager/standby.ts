@@ -24,6 +24,9 @@ export interface StandbyOptions {
   readonly scopes: readonly Pick<ControllersOptions, "namespace" | "extensions" | "onlyLabelledChildren">[];
 }
 
+/** About half a minute. A leader that renews slowly is silent again and again, and each time all objects would be listed. */
+export const keptObservations = 75;
+
 /**
  * The caches of a replica that waits for the lease. They are filled only while the leader is silent: caches that are kept for hours would need
  * as much memory as the leader's, and could be too old to lead with.
@@ -31,17 +34,21 @@ export interface StandbyOptions {
 export class Standby implements AsyncDisposable {
   readonly #options: StandbyOptions;
   #filling: readonly Informers[] | undefined;
+  /** Observations since the leader was silent. */
+  #heard = 0;
   #closing: Promise<unknown> = Promise.resolve();
 
   constructor(options: StandbyOptions) {
     this.#options = options;
   }
 
-  /** Call it repeatedly while another process leads. */
+  /** Call it once for each attempt to acquire the lease while another process leads. */
   observe(leaderIsSilent: boolean): void {
     const { client, log, scopes } = this.#options;
-    if (!leaderIsSilent) this.#close();
-    else if (this.#filling === undefined) {
+    this.#heard = leaderIsSilent ? 0 : this.#heard + 1;
+    if (this.#heard >= keptObservations) this.#close();
+    if (!leaderIsSilent) return;
+    if (this.#filling === undefined) {
       log.info({}, "leader silent, filling caches");
       this.#filling = scopes.map((scope) => {
         const informers = new Informers({ client, log });
