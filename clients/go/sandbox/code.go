@@ -82,9 +82,11 @@ func (c *CodeContext) run(ctx context.Context, code string, o callOptions) (*Cod
 		if err != nil {
 			return result, ended(ctx, failf(OutcomeUnknown, "%s: the connection was lost: %v", doing, err))
 		}
-		if isComplete, err = result.add(line, o); err != nil {
+		isLast, err := result.add(line, o)
+		if err != nil {
 			return nil, failf(Internal, "%s: %v", doing, err)
 		}
+		isComplete = isComplete || isLast
 	}
 }
 
@@ -97,7 +99,7 @@ func (c *CodeContext) Close(ctx context.Context) error {
 	})
 }
 
-// add reports whether the line is the last one of a run.
+// add reports whether the result is complete after this line.
 func (r *CodeResult) add(line []byte, o callOptions) (isLast bool, err error) {
 	var event struct {
 		Type, Text               string
@@ -119,6 +121,8 @@ func (r *CodeResult) add(line []byte, o callOptions) (isLast bool, err error) {
 		r.Text, _ = event.Data["text/plain"].(string)
 	case "error":
 		r.Error = &CodeError{Name: event.Name, Message: event.Message, Traceback: event.Traceback}
+		// The interpreter has ended, and the result is what it left. Older servers send nothing after this.
+		return event.Name == "ContextEnded", nil
 	}
 	return event.Type == "end", nil
 }

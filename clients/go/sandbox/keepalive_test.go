@@ -39,6 +39,16 @@ func TestARunWhoseStreamHasNoEndIsNotAResult(t *testing.T) {
 	}
 }
 
+func TestARunWhoseInterpreterEndedHasAResult(t *testing.T) {
+	older := "{\"type\":\"stdout\",\"text\":\"x\"}\n{\"type\":\"error\",\"name\":\"ContextEnded\",\"message\":\"m\"}\n"
+	for name, lines := range map[string]string{"older": older, "newer": older + "{\"type\":\"end\"}\n", "waits": older + "{\"type\":\"keepalive\"}\n"} {
+		result, err := (&CodeContext{handle: boxThatSends(t, lines), ID: "c"}).Run(t.Context(), "import os; os._exit(3)")
+		if err != nil || result.Stdout != "x" || result.Error == nil || *result.Error != (CodeError{Name: "ContextEnded", Message: "m"}) {
+			t.Errorf("%s: got %+v, %v", name, result, err)
+		}
+	}
+}
+
 func TestAWatchIgnoresSignsOfLife(t *testing.T) {
 	box := boxThatSends(t, "{\"type\":\"ready\"}\n{\"type\":\"keepalive\"}\n{\"type\":\"created\",\"path\":\"a\"}\n")
 	watch, err := (&Files{handle: box}).Watch(t.Context(), "/", false)

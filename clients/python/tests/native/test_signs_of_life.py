@@ -10,7 +10,7 @@ import pytest
 from fake_server import Answer, Received, fake_server, json_answer
 from sdks import both, collect, with_sandbox
 
-from k8s_agent_sandbox import SandboxError
+from k8s_agent_sandbox import CodeError, SandboxError
 
 
 def sandbox_that_sends(*lines: dict[str, Any]) -> Any:
@@ -49,6 +49,15 @@ def test_a_run_whose_stream_has_no_end_is_not_taken_for_a_result(sdk: str) -> No
     with fake_server(sandbox_that_sends({"type": "stdout", "text": "x"})) as router, pytest.raises(SandboxError) as raised:
         with_sandbox(sdk, run, router=router.url)
     assert raised.value.reason == "OutcomeUnknown"
+
+
+@both
+@pytest.mark.parametrize("last", [[], [{"type": "end"}]], ids=["older servers", "newer servers"])
+def test_a_run_whose_interpreter_ended_has_a_result(sdk: str, last: list[dict[str, Any]]) -> None:
+    ended = {"type": "error", "name": "ContextEnded", "message": "m"}
+    with fake_server(sandbox_that_sends({"type": "stdout", "text": "x"}, ended, *last)) as router:
+        result = with_sandbox(sdk, run, router=router.url)
+    assert (result.stdout, result.error) == ("x", CodeError("ContextEnded", "m", ""))
 
 
 @both

@@ -40,6 +40,16 @@ test("a run whose stream has no end is not taken for a result", async () => {
   await expect(runCode(call, sandbox, wanted)).rejects.toMatchObject({ reason: "OutcomeUnknown" });
 });
 
+test.each([
+  ["older servers", []],
+  ["newer servers", [{ type: "end" }]],
+])("a run whose interpreter ended has a result: %s", async (_servers, last) => {
+  const ended = { type: "error", name: "ContextEnded", message: "the context has ended" };
+  const call = callTo({ type: "stdout", text: "x\n" }, ended, ...last);
+  const { stdout, error } = await runCode(call, sandbox, wanted);
+  expect([stdout.text(), error?.name, error?.value]).toEqual(["x\n", "ContextEnded", "the context has ended"]);
+});
+
 test("a context that another call is creating is waited for", async () => {
   const asked: string[] = [];
   const answer = (status: number, body: object): Awaited<ReturnType<SendHttp>> => ({

@@ -103,6 +103,8 @@ async function collect(call: Call, events: AsyncIterable<CodeEvent | undefined>)
     } else if (type === "error") {
       const cut = (text: string): string => text.slice(0, maxTextLength);
       outcome = { ...outcome, error: { name: cut(name), value: cut(message), traceback: cut(traceback) } };
+      // The interpreter has ended, and the result is what it left. Older servers send nothing after this.
+      if (name === "ContextEnded") isComplete = true;
     } else if (type === "end") {
       isComplete = true;
       outcome = { ...outcome, executionCount: event.execution_count ?? 0 };

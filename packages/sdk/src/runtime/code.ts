@@ -144,6 +144,11 @@ interface CodeEvent {
   readonly traceback?: string;
 }
 
+/** The interpreter has ended, and the result is what it left. Older servers send nothing after this. */
+function isEndOfContext(type: string, name: string): boolean {
+  return type === "error" && name === "ContextEnded";
+}
+
 async function collect(
   events: AsyncIterable<CodeEvent>,
   { onStdout, onStderr, onResult }: RunCodeOptions,
@@ -163,7 +168,7 @@ async function collect(
       found.results.push(data);
     }
     if (type === "error") found.error = { name, message, traceback };
-    if (type === "end") isComplete = true;
+    if (type === "end" || isEndOfContext(type, name)) isComplete = true;
   }
   if (!isComplete) throw new SandboxError("OutcomeUnknown", "Cannot run the code: the connection was lost");
   const text = found.results.at(-1)?.["text/plain"];

@@ -33,6 +33,22 @@ test("a run whose stream has no end is not taken for a result", async () => {
   await expect(context.run("slow()")).rejects.toMatchObject({ reason: "OutcomeUnknown" });
 });
 
+test.each([
+  ["older servers", []],
+  ["newer servers", [{ type: "keepalive" }, { type: "end" }]],
+])("a run whose interpreter ended has a result: %s", async (_servers, last) => {
+  const error = { name: "ContextEnded", message: "the context has ended", traceback: "" };
+  const lines = [
+    { type: "stdout", text: "x" },
+    { type: "result", data: { "text/plain": "1" } },
+  ];
+  const context = await contextIn(
+    sandboxThatSends(...lines, { type: "error", ...error, traceback: undefined }, ...last),
+  );
+  const result = { stdout: "x", stderr: "", results: [{ "text/plain": "1" }], text: "1", error };
+  expect(await context.run("import os; os._exit(3)")).toEqual(result);
+});
+
 test("a watch asks for signs of life and does not yield them", async () => {
   const router = sandboxThatSends({ type: "ready" }, { type: "keepalive" }, { type: "created", path: "a" });
   const changes: unknown[] = [];

@@ -88,6 +88,9 @@ class AsyncCodeContext:
                     results.append(event.get("data", {}))
                 elif kind == "error":
                     error = CodeError(event.get("name", ""), event.get("message", ""), event.get("traceback", ""))
+                    # The interpreter has ended, and the result is what it left. Older servers send nothing after this.
+                    if error.name == "ContextEnded":
+                        is_complete = True
                 elif kind == "end":
                     is_complete = True
         except SandboxError as lost:
