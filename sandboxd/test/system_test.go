@@ -266,9 +266,20 @@ func TestContextErrors(t *testing.T) {
 func TestContextStreamsInOrder(t *testing.T) {
 	t.Parallel()
 	b := start(t, boxOptions{})
-	s := b.context("python")
-	body := strings.NewReader(`{"code":"class R:\n  def _repr_html_(self): return '<b>'\nprint('1')\ndisplay(R())\n3"}`)
-	built, _ := http.NewRequest("POST", s.url+"/execute?stream=true", body)
+	for code, want := range map[string]string{
+		`class R:\n  def _repr_html_(self): return '<b>'\nprint('1')\ndisplay(R())\n3`: "stdout1 display<b> result end",
+		`import os\nprint('1')\nos._exit(3)`:                                           "stdout1 errorContextEnded end",
+	} {
+		if got := b.context("python").kindsOf(t, code); got != want {
+			t.Errorf("the events of %s are %s", code, got)
+		}
+	}
+}
+
+// kindsOf runs code and returns the kinds of its events, with the output, the HTML or the name of the error.
+func (s *session) kindsOf(t *testing.T, code string) string {
+	t.Helper()
+	built, _ := http.NewRequest("POST", s.url+"/execute?stream=true", strings.NewReader(`{"code":"`+code+`"}`))
 	response, err := authenticated(http.DefaultClient, tokenText).Do(built)
 	if err != nil {
 		t.Fatal(err)
@@ -277,8 +288,8 @@ func TestContextStreamsInOrder(t *testing.T) {
 	var kinds []string
 	for scanner := bufio.NewScanner(response.Body); scanner.Scan(); {
 		var event struct {
-			Type, Text string
-			Data       map[string]string
+			Type, Text, Name string
+			Data             map[string]string
 		}
 		if err := json.Unmarshal(scanner.Bytes(), &event); err != nil {
 			t.Fatal(err)
@@ -287,9 +298,7 @@ func TestContextStreamsInOrder(t *testing.T) {
 		if event.Text == "\n" {
 			continue
 		}
-		kinds = append(kinds, event.Type+strings.TrimSpace(event.Text)+event.Data["text/html"])
+		kinds = append(kinds, event.Type+strings.TrimSpace(event.Text)+event.Name+event.Data["text/html"])
 	}
-	if got := strings.Join(kinds, " "); got != "stdout1 display<b> result end" {
-		t.Errorf("the events are %s", got)
-	}
+	return strings.Join(kinds, " ")
 }

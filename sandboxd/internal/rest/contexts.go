@@ -129,6 +129,8 @@ func (h *Handler) executeCode(w http.ResponseWriter, r *http.Request) error {
 		err := h.Contexts.Execute(r.Context(), found, run, func(event contexts.Event) error { return lines.Send(event) })
 		if err != nil {
 			_ = lines.Send(ended(err))
+			// Without it, clients take the stream for one that was cut off.
+			_ = lines.Send(contexts.Event{Type: "end"})
 		}
 		return nil
 	}

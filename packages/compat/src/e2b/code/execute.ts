@@ -83,13 +83,15 @@ function linesOf(event: CodeEvent): readonly object[] {
     case "error":
       return [errorLine(event.name ?? "Error", event.message ?? "", event.traceback ?? "")];
     case "end":
-      return [
-        { type: "number_of_executions", execution_count: event.execution_count ?? 0 },
-        { type: "end_of_execution" },
-      ];
+      return [...countLines(event), { type: "end_of_execution" }];
     default:
       return [];
   }
+}
+
+/** A run whose interpreter ended has no count. */
+function countLines({ execution_count }: CodeEvent): readonly object[] {
+  return execution_count === undefined ? [] : [{ type: "number_of_executions", execution_count }];
 }
 
 /** The run ends with an error, as that of code that cannot be parsed. */

@@ -69,7 +69,9 @@ async function* clientEvents(events: AsyncIterable<CodeEvent>): AsyncGenerator<E
       hasFailed = true;
       yield failure(event.name ?? "Error", event.message ?? "", event.traceback ?? "");
     } else if (type === "end") {
-      yield { type: "execution_count", execution_count: event.execution_count ?? 0 };
+      // A run whose interpreter ended has no count.
+      const { execution_count } = event;
+      if (execution_count !== undefined) yield { type: "execution_count", execution_count };
       if (!hasFailed) yield { type: "execution_complete", execution_time: Math.round(performance.now() - begun) };
     } else {
       yield { type: "result", results: resultsOf(event.data ?? {}) };
