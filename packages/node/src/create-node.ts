@@ -82,6 +82,7 @@ export async function createNode(options: NodeOptions): Promise<EmbeddedNode> {
   await removeContinued(machine);
   await machine.vault.sweep((await machine.records.list()).values());
   starting.use(machine.trash).start((error) => log.warn({ error }, "discarded files not removed"));
+  starting.use(machine.suspensions);
   const facts = await machineFacts(machine, nodeName);
   const events = starting.use(new EventRecorder({ client, controller: "agent-sandbox-node", instance: nodeName, log }));
   const room = (): ReturnType<typeof readRoom> => readRoom(machine.layout.dataDir);

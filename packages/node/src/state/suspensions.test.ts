@@ -135,6 +135,50 @@ describe("the images of suspended Sandboxes", () => {
       await writeFile(folder("suspensions", "one", `${time}`, "checkpoint", "pages.img"), Buffer.alloc(400 << 10, 1));
       await store.retire("one", time);
     }
+    await store.measured();
     expect((await readdir(folder("unusable"))).toSorted()).toEqual(["2-one-2", "3-one-3"]);
+  });
+
+  test("no start waits until images that were not used are measured, and each is measured once", async () => {
+    const asked: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const count = async (paths: readonly string[]): Promise<ReadonlyMap<string, number>> => {
+      asked.push(...paths);
+      await gate.promise;
+      return new Map(paths.map((path) => [path, 600_000]));
+    };
+    store = await Suspensions.open(layoutOf(dataDir), { ...limits, imageBytes: 1_000_000 }, { vault, count });
+    await save("one", 1);
+    await store.retire("one", 1);
+    await store.retire("none", 2);
+    await save("two", 1);
+    await store.retire("two", 3);
+    expect((await readdir(folder("unusable"))).toSorted()).toEqual(["1-one-1", "3-two-1"]);
+    gate.resolve();
+    await store.measured();
+    await store.sweep(async () => new Set(["one", "two"]), 4);
+    await store.measured();
+    expect(await readdir(folder("unusable"))).toEqual(["3-two-1"]);
+    expect(asked).toEqual([folder("unusable", "1-one-1"), folder("unusable", "3-two-1")]);
+  });
+
+  test("an image with too many files to count counts as the largest that an image may be", async () => {
+    store = await Suspensions.open(layoutOf(dataDir), limits, { vault, count: async () => undefined });
+    for (const time of [1, 2]) {
+      await save("one", time);
+      await store.retire("one", time);
+    }
+    await store.measured();
+    expect(await readdir(folder("unusable"))).toEqual(["2-one-2"]);
+  });
+
+  test("a measurement ends with the store", async () => {
+    const count = (_: readonly string[], signal: AbortSignal): Promise<undefined> =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve(undefined)));
+    store = await Suspensions.open(layoutOf(dataDir), limits, { vault, count });
+    await save("one", 1);
+    await store.retire("one", 1);
+    await store[Symbol.asyncDispose]();
+    expect(await readdir(folder("unusable"))).toEqual(["1-one-1"]);
   });
 });

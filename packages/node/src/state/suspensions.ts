@@ -15,6 +15,7 @@ import type { ImageVault } from "./image-vault.ts";
 import { checkLimits, type ImageUse, type StateLimits } from "./limits.ts";
 import { StateError } from "./state-error.ts";
 import { chooseUnusable, type UnusableImage } from "./unusable-images.ts";
+import { type CountBytes, UnusableSizes } from "./unusable-sizes.ts";
 import { VerifiedImages } from "./verified-images.ts";
 
 /** Names the Pod that an image was given to. */
@@ -35,6 +36,8 @@ export interface SuspensionOptions {
   readonly vault: ImageVault;
   /** Removes a folder. Default: at once. */
   readonly discard?: Discard;
+  /** Measures unusable images. Default: with `du`. */
+  readonly count?: CountBytes;
 }
 
 interface Amount {
@@ -46,7 +49,7 @@ interface Amount {
  * The images of suspended Sandboxes, one folder per Sandbox and in it one per epoch. A Sandbox has one image, and two while a new
  * one is written. The sizes are kept in memory: no other process writes here while this one holds the lock of the data folder.
  */
-export class Suspensions {
+export class Suspensions implements AsyncDisposable {
   readonly #root: string;
   readonly #unusable: string;
   readonly #limits: StateLimits;
@@ -54,13 +57,19 @@ export class Suspensions {
   readonly #discard: Discard;
   readonly #uses = new Map<string, ImageUse>();
   readonly #verified = new VerifiedImages();
+  readonly #sizes: UnusableSizes;
 
-  private constructor(layout: Layout, limits: StateLimits, { vault, discard = removeTree }: SuspensionOptions) {
+  private constructor(
+    layout: Layout,
+    limits: StateLimits,
+    { vault, discard = removeTree, count = (paths, signal) => countDisk(paths, "bytes", signal) }: SuspensionOptions,
+  ) {
     this.#root = join(layout.stateDir, "suspensions");
     this.#unusable = join(layout.stateDir, "unusable");
     this.#limits = limits;
     this.#vault = vault;
     this.#discard = discard;
+    this.#sizes = new UnusableSizes(count);
   }
 
   /** Opens the store and removes partial images, which a crash left behind. */
@@ -75,6 +84,10 @@ export class Suspensions {
       }
     }
     return store;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sizes[Symbol.asyncDispose]();
   }
 
   /** What all images use, and what they may take. */
@@ -162,10 +175,11 @@ export class Suspensions {
 
   /**
    * Called when the Sandbox starts without memory: its images are out of date from then on. One that could not be restored is kept
-   * for inspection.
+   * for inspection. The Pod starts after this, so nothing is measured here.
    */
   async retire(sandboxUid: string, now: number): Promise<void> {
-    for (const epoch of await this.#epochsOf(sandboxUid)) {
+    const epochs = await this.#epochsOf(sandboxUid);
+    for (const epoch of epochs) {
       const key = { sandboxUid, epoch };
       await mkdir(this.#unusable, { recursive: true, mode: 0o700 });
       await rename(this.folderOf(key), join(this.#unusable, `${now}-${nameOf(key).replace("/", "-")}`)).catch(
@@ -175,7 +189,12 @@ export class Suspensions {
       );
       this.#uses.delete(nameOf(key));
     }
-    await this.#limitUnusable(now);
+    if (epochs.length > 0) await this.#limitUnusable(now);
+  }
+
+  /** Resolves when all images that could not be restored are measured, and those above the limits are removed. */
+  measured(): Promise<void> {
+    return this.#sizes.settled();
   }
 
   /** Removes the images that other Pods of a Sandbox have saved. Called when this Pod has run: they are out of date. */
@@ -207,15 +226,21 @@ export class Suspensions {
     return gone;
   }
 
+  /** Applies the limits to the bytes that are known, and again when all images are measured. */
   async #limitUnusable(now: number): Promise<void> {
+    await this.#removeUnusable(now);
+    const list = async (): Promise<string[]> =>
+      (await namesIn(this.#unusable)).map((name) => join(this.#unusable, name));
+    this.#sizes.measure(list, this.#limits.imageBytes, () => this.#removeUnusable(now));
+  }
+
+  async #removeUnusable(now: number): Promise<void> {
     const names = await namesIn(this.#unusable);
-    const paths = names.map((name) => join(this.#unusable, name));
-    const counted = names.length === 0 ? undefined : await countDisk(paths);
     const images = await Promise.all(
-      names.map(async (name, index): Promise<UnusableImage> => {
-        const path = paths[index] ?? "";
+      names.map(async (name): Promise<UnusableImage> => {
+        const path = join(this.#unusable, name);
         const { namespace = "", sizeBytes = 0 } = (await readUse(path)) ?? {};
-        return { path, retiredAt: Number.parseInt(name, 10), namespace, bytes: counted?.get(path) ?? sizeBytes };
+        return { path, retiredAt: Number.parseInt(name, 10), namespace, bytes: this.#sizes.of(path) ?? sizeBytes };
       }),
     );
     for (const { path } of chooseUnusable(images, now, this.#limits.imageBytes)) await this.#discard(path);
