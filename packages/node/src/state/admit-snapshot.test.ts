@@ -61,6 +61,7 @@ const admit = (more: Partial<AdmissionRequest> = {}): Promise<readonly string[]>
   const request = { key: "new", namespace, sandboxUid: "b", bytes: 10, diskBytes: 0, ...more };
   return admitSnapshot({ client: api.client, store, room }, request);
 };
+const written = { isWritten: true };
 const refused = { status: "rejected", reason: expect.objectContaining({ reason: "QuotaExceeded" }) };
 const left = (): string[] => api.server.readAll(sandboxSnapshots).map(({ metadata }) => metadata.name ?? "");
 
@@ -77,8 +78,47 @@ describe("room for a snapshot", () => {
       metadata: { namespace, name: "fork" },
       spec: { podTemplate: { spec: { containers: [] } }, restoreFrom: { snapshotRef: { name: "used" } } },
     } as unknown as Sandbox);
-    expect([await admit(), left()]).toEqual([["unused"], ["used"]]);
+    expect([await admit(written), left()]).toEqual([["unused"], ["used"]]);
     expect((await store.list()).map(({ name }) => name)).toEqual(["used"]);
+  });
+
+  test("is promised when a snapshot begins, and made when it is written", async () => {
+    for (const [name, time] of [
+      ["first", 1],
+      ["second", 2],
+    ] as const)
+      await snapshot(name, time);
+    expect([await admit(), left()]).toEqual([[], ["first", "second"]]);
+    // It could not be written.
+    room.release("new");
+    expect(await store.list()).toHaveLength(2);
+    expect([await admit(), left()]).toEqual([[], ["first", "second"]]);
+    expect([await admit(written), left()]).toEqual([["first"], ["second"]]);
+  });
+
+  test("that was promised to one snapshot is not promised to another", async () => {
+    for (const [name, time] of [
+      ["first", 1],
+      ["second", 2],
+    ] as const)
+      await snapshot(name, time);
+    await admit({ key: "one" });
+    await admit({ key: "two" });
+    await expect(admit({ key: "three" })).rejects.toMatchObject({ reason: "QuotaExceeded" });
+    expect([await admit({ key: "one", ...written }), left()]).toEqual([["first"], ["second"]]);
+    expect([await admit({ key: "two", ...written }), left()]).toEqual([["second"], []]);
+  });
+
+  test("that a namespace makes for itself costs no other namespace a snapshot", async () => {
+    for (const [name, time] of [
+      ["first", 1],
+      ["second", 2],
+    ] as const)
+      await snapshot(name, time);
+    room = new SnapshotRoom({ quota: { ...quota, snapshots: 3 }, folder: stateDir, reserve: all(0) });
+    await admit();
+    expect(await admit({ key: "other", namespace: "other" })).toEqual([]);
+    await expect(admit({ key: "next", namespace: "other" })).rejects.toThrow("this node may have 3 snapshots");
   });
 
   test("is not made by snapshots that are to be retained", async () => {
@@ -120,6 +160,15 @@ describe("room for a snapshot", () => {
     // The first one is written. Its bytes are no longer free, or no longer used.
     await admit({ key: "one", diskBytes: 0, namespace: "a" });
     await admit({ key: "two", diskBytes: half });
+  });
+
+  test("is there for a written snapshot, whatever others still write", async () => {
+    await admit({ key: "own", diskBytes: 1 });
+    // Counted in full although most of it may be written.
+    const counted = { uid: "other", namespace: "a", name: "", sandbox: { uid: "c" }, sizeBytes: 1, createdAt: 0 };
+    room.reserve("other", { counted, diskBytes: Number.MAX_SAFE_INTEGER, replaced: [] });
+    await expect(admit({ key: "new", diskBytes: 1 })).rejects.toThrow("other snapshots need");
+    expect(await admit({ key: "own", ...written })).toEqual([]);
   });
 
   test("a snapshot for which the disk has no room deletes no other one", async () => {

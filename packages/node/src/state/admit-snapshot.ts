@@ -1,6 +1,6 @@
 import { isConditionTrue, sandboxClaims, sandboxes, sandboxSnapshots, sandboxTemplates } from "@agent-sandbox/api";
 import { type Client, isReason, type KubeObject } from "@agent-sandbox/kube";
-import { type CountedSnapshot, makeRoom, type QuotaRequest } from "./snapshot-quota.ts";
+import { type CountedSnapshot, countTogether, makeRoom, type QuotaRequest } from "./snapshot-quota.ts";
 import type { SnapshotNeeds, SnapshotRoom } from "./snapshot-room.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { StateError } from "./state-error.ts";
@@ -19,9 +19,10 @@ export interface AdmissionRequest extends SnapshotNeeds, Pick<QuotaRequest, "nam
 }
 
 /**
- * Makes room for a snapshot, by deleting the oldest snapshots of its namespace that nothing refers to and whose deletion policy is
- * Delete. Throws `QuotaExceeded` if that is not enough, or if the disk is too full. The snapshot counts from then on, until the caller
- * releases it. Returns the names of the deleted snapshots.
+ * Admits a snapshot if there is room, or if there will be after the oldest snapshots of its namespace that nothing refers to and whose
+ * deletion policy is Delete are deleted. They are deleted when it is written, so that nothing is lost if it cannot be written. Throws
+ * `QuotaExceeded` if that is not enough, or if the disk is too full. The snapshot counts from then on, until the caller releases it.
+ * Returns the names of the deleted snapshots.
  */
 export function admitSnapshot(admission: Admission, request: AdmissionRequest): Promise<readonly string[]> {
   return admission.room.alone(request.namespace, () => admit(admission, request));
@@ -29,24 +30,31 @@ export function admitSnapshot(admission: Admission, request: AdmissionRequest): 
 
 async function admit(
   { client, store, room, mayEvict = true }: Admission,
-  { key, namespace, sandboxUid, bytes, diskBytes }: AdmissionRequest,
+  { key, namespace, sandboxUid, bytes, diskBytes, isWritten = false }: AdmissionRequest,
 ): Promise<readonly string[]> {
   // Read before the list, so that a snapshot that is completed in between is in one of the two.
   const pending = room.pending(key);
   const complete = (await store.list()).filter(({ uid }) => uid !== key);
-  const counted = [...complete, ...pending.filter(({ uid }) => complete.every((one) => one.uid !== uid))];
+  const counted = countTogether(complete, pending);
   const wanted = { namespace, sandboxUid, bytes };
   const evict = await decide(counted, wanted, { room, evictable: () => evictableIn(client, namespace, mayEvict) });
   await room.checkDisk(key, diskBytes);
-  for (const { name, uid } of evict) {
+  const own = { uid: key, namespace, name: "", sandbox: { uid: sandboxUid }, sizeBytes: bytes, createdAt: 0 };
+  if (isWritten) await remove({ client, store }, evict);
+  room.reserve(key, { counted: own, diskBytes, replaced: isWritten ? [] : evict });
+  return isWritten ? evict.map(({ name }) => name) : [];
+}
+
+async function remove(
+  { client, store }: Pick<Admission, "client" | "store">,
+  snapshots: readonly CountedSnapshot[],
+): Promise<void> {
+  for (const { namespace, name, uid } of snapshots) {
     await client.delete(sandboxSnapshots, { namespace, name }, { preconditions: { uid } }).catch((error: unknown) => {
       if (!isReason(error, "NotFound", "Conflict")) throw error;
     });
     await store.remove(uid);
   }
-  const own = { uid: key, namespace, name: "", sandbox: { uid: sandboxUid }, sizeBytes: bytes, createdAt: 0 };
-  room.reserve(key, own, diskBytes);
-  return evict.map(({ name }) => name);
 }
 
 /** The snapshots to delete. The API server is asked which ones may be deleted only if there is no room without that. */

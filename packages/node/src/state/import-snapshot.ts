@@ -144,7 +144,7 @@ async function complete(
   const meta = image && (await metaOf(folder, { image, epoch: snapshot.epoch, namespace, sealer }));
   await syncTree(folder);
   const sizeBytes = (await countDisk([folder]))?.get(folder) ?? 0;
-  await receiver.admit({ bytes: sizeBytes, diskBytes: 0 });
+  await receiver.admit({ bytes: sizeBytes, diskBytes: 0, isWritten: true });
   const created = await client.create(sandboxSnapshots, objectOf(namespace, name, manifest));
   const uid = created.metadata.uid ?? "";
   try {

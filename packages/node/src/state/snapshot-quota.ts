@@ -12,6 +12,15 @@ export type CountedSnapshot = Pick<StoredSnapshot, "uid" | "namespace" | "name" 
   readonly sandbox: Pick<StoredSnapshot["sandbox"], "uid">;
 };
 
+/** A snapshot that is being taken or imported. */
+export interface PendingSnapshot {
+  readonly counted: CountedSnapshot;
+  /** Bytes that are still to be written to the disk. */
+  readonly diskBytes: number;
+  /** The snapshots that will be deleted when this one is written. */
+  readonly replaced: readonly CountedSnapshot[];
+}
+
 export interface QuotaRequest {
   readonly namespace: string;
   /** The UID of the Sandbox that the snapshot is taken of. */
@@ -77,4 +86,27 @@ function excessOf(
     tooMany(stored, quota.snapshots, "this node") ??
     tooLarge(stored, quota.snapshotBytes, "this node");
   return refusal === undefined ? undefined : { refusal, among: ofNamespace };
+}
+
+/** What counts of complete snapshots and of those that are being taken or imported. */
+export function countTogether(
+  complete: readonly CountedSnapshot[],
+  pending: readonly PendingSnapshot[],
+): readonly CountedSnapshot[] {
+  const done = new Set(complete.map(({ uid }) => uid));
+  const others = pending.filter(({ counted }) => !done.has(counted.uid));
+  const replaced = new Set(others.flatMap((one) => one.replaced.map(({ uid }) => uid)));
+  return [...complete.filter(({ uid }) => !replaced.has(uid)), ...others.flatMap(mostOf)];
+}
+
+/**
+ * What counts of a pending snapshot: itself or the snapshots that it replaces, whichever is more, because it may still fail. They have its
+ * UID here, so that no other snapshot replaces them too.
+ */
+function mostOf({ counted, replaced }: PendingSnapshot): readonly CountedSnapshot[] {
+  const [first, ...rest] = replaced;
+  if (first === undefined) return [counted];
+  const more = replaced.reduce((left, { sizeBytes }) => left - sizeBytes, counted.sizeBytes);
+  const most = { ...first, sizeBytes: first.sizeBytes + Math.max(0, more) };
+  return [most, ...rest].map((one) => ({ ...one, uid: counted.uid }));
 }

@@ -1,6 +1,6 @@
 import { type DiskReserve, diskSpace, type Refusal, shortage, withinRoom } from "../image/disk-room.ts";
 import { FairLimiter } from "../system/fair-limiter.ts";
-import type { CountedSnapshot, SnapshotQuota } from "./snapshot-quota.ts";
+import type { PendingSnapshot, SnapshotQuota } from "./snapshot-quota.ts";
 import { StateError } from "./state-error.ts";
 
 /** What a snapshot that is being taken or imported is going to use. */
@@ -9,11 +9,8 @@ export interface SnapshotNeeds {
   readonly bytes: number;
   /** Bytes that are still to be written to the disk. */
   readonly diskBytes: number;
-}
-
-interface Pending {
-  readonly counted: CountedSnapshot;
-  readonly diskBytes: number;
+  /** Whether the snapshot is written. Older snapshots that it replaces are deleted only then. Default false. */
+  readonly isWritten?: boolean;
 }
 
 export interface SnapshotRoomOptions {
@@ -30,7 +27,7 @@ export interface SnapshotRoomOptions {
 export class SnapshotRoom {
   readonly #options: SnapshotRoomOptions;
   /** By the key of the admission request. */
-  readonly #pending = new Map<string, Pending>();
+  readonly #pending = new Map<string, PendingSnapshot>();
   readonly #admissions = new FairLimiter({ total: 1, perKey: 1 });
 
   constructor(options: SnapshotRoomOptions) {
@@ -47,12 +44,14 @@ export class SnapshotRoom {
   }
 
   /** The snapshots that are being taken or imported now, except one. */
-  pending(except: string): readonly CountedSnapshot[] {
-    return [...this.#pending].flatMap(([key, { counted }]) => (key === except ? [] : [counted]));
+  pending(except: string): readonly PendingSnapshot[] {
+    return [...this.#pending].flatMap(([key, one]) => (key === except ? [] : [one]));
   }
 
   /** Throws `QuotaExceeded` if the disk would have less than its reserve when all pending snapshots are written. */
   async checkDisk(key: string, diskBytes: number): Promise<void> {
+    // What is written was watched by `guard`, and what others have written of their bytes is no longer free.
+    if (diskBytes === 0) return;
     const { folder, reserve } = this.#options;
     const others = [...this.#pending].reduce((sum, [other, one]) => (other === key ? sum : sum + one.diskBytes), 0);
     const { freeBytes, freeInodes } = await diskSpace(folder);
@@ -66,8 +65,8 @@ export class SnapshotRoom {
   }
 
   /** Replaces an earlier reservation with this key. */
-  reserve(key: string, counted: CountedSnapshot, diskBytes: number): void {
-    this.#pending.set(key, { counted, diskBytes });
+  reserve(key: string, pending: PendingSnapshot): void {
+    this.#pending.set(key, pending);
   }
 
   /** Called when the snapshot is complete or was abandoned. */

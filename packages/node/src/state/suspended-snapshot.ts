@@ -44,7 +44,7 @@ export async function copySuspended(capture: SuspendedCapture): Promise<StoredSn
     if (!isDeepStrictEqual(await stateOf(capture), before)) throw resumed();
     await syncTree(folder);
     const sizeBytes = (await countDisk([folder]))?.get(folder) ?? 0;
-    await capture.admit({ bytes: sizeBytes, diskBytes: 0 });
+    await capture.admit({ bytes: sizeBytes, diskBytes: 0, isWritten: true });
     const stored = storedOf(capture, before, sizeBytes);
     await store.commit(stored);
     return stored;

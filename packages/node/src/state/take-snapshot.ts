@@ -61,7 +61,7 @@ export async function takeSnapshot(capture: Capture): Promise<StoredSnapshot> {
     const { stored, files } = await machine.snapshotRoom.guard((signal) =>
       write(folder, capture, { depth, volumes, signal }),
     );
-    await capture.admit({ bytes: stored.sizeBytes, diskBytes: 0 });
+    await capture.admit({ bytes: stored.sizeBytes, diskBytes: 0, isWritten: true });
     await store.commit(stored);
     await store.remember(uid, files);
     return stored;
