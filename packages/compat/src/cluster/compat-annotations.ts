@@ -12,7 +12,7 @@ export const metadataAnnotation: string = `${prefix}/metadata`;
 export const templateAnnotation: string = `${prefix}/template`;
 /** On a claim: the UID of its Sandbox. If the controller replaces the Sandbox, the client's sandbox is gone. */
 export const sandboxUidAnnotation: string = `${prefix}/sandbox-uid`;
-/** On a claim, `true`: the Secret `<claim>-compat` has environment variables for its processes. */
+/** On a claim, `true`: the Secret `<claim>-compat-<UID>` has environment variables for its processes. */
 export const environmentAnnotation: string = `${prefix}/environment`;
 /** On a claim: a hash of the client's idempotency key. */
 export const idempotencyLabel: string = `${prefix}/idempotency-key`;

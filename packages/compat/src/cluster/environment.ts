@@ -1,6 +1,7 @@
 import { type SandboxClaim, type Secret, sandboxClaims } from "@agent-sandbox/api";
 import { type Client, isReason, type Resource } from "@agent-sandbox/kube";
 import { annotationOf, environmentAnnotation } from "./compat-annotations.ts";
+import { find } from "./machine.ts";
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -38,7 +39,7 @@ export class Environments {
   async store(claim: SandboxClaim, environment: Environment): Promise<void> {
     const { name = "", namespace = "", uid = "" } = claim.metadata;
     const owner = { apiVersion: sandboxClaims.apiVersion, kind: sandboxClaims.kind, name, uid };
-    const metadata = { name: secretName(name), namespace, ownerReferences: [owner] };
+    const metadata = { name: secretName(claim), namespace, ownerReferences: [owner] };
     const data = { [key]: Buffer.from(JSON.stringify(environment)).toString("base64") };
     const object: Secret = { apiVersion: "v1", kind: "Secret", metadata, type: secretType, data };
     await this.#client.create(secrets, object).catch((error: unknown) => {
@@ -49,16 +50,22 @@ export class Environments {
 
   /** A Secret that the claim does not own is ignored. */
   async of(claim: SandboxClaim | undefined): Promise<Environment> {
-    const { name = "", namespace = "", uid = "" } = claim?.metadata ?? {};
+    const { uid = "" } = claim?.metadata ?? {};
     if (claim === undefined || annotationOf(claim, environmentAnnotation) !== "true") return {};
     const known = this.#known.get(uid);
     if (known !== undefined) return known;
-    const secret = await this.#client.get(secrets, { namespace, name: secretName(name) });
+    const secret = await this.#read(claim);
     const isOwn = secret.type === secretType && secret.metadata?.ownerReferences?.some((owner) => owner.uid === uid);
     const text = isOwn === true ? Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8") : "{}";
     const environment = JSON.parse(text) as Environment;
     this.#keep(uid, environment, text.length);
     return environment;
+  }
+
+  async #read(claim: SandboxClaim): Promise<Secret> {
+    const { name = "", namespace = "" } = claim.metadata;
+    const current = await find(this.#client, secrets, { namespace, name: secretName(claim) });
+    return current ?? this.#client.get(secrets, { namespace, name: olderSecretName(name) });
   }
 
   #keep(uid: string, environment: Environment, bytes: number): void {
@@ -72,4 +79,8 @@ export class Environments {
   }
 }
 
-const secretName = (claim: string): string => `${claim}-compat`;
+/** A claim that is created again for the same idempotency key has the same name, while the Secret of the first one may still exist. */
+const secretName = ({ metadata: { name = "", uid = "" } }: SandboxClaim): string => `${name}-compat-${uid}`;
+
+/** Claims that were created by earlier versions have a Secret of this name. */
+const olderSecretName = (claim: string): string => `${claim}-compat`;
