@@ -21,7 +21,8 @@ import { type SnapshotStore, type StoredSnapshot, snapshotFolder } from "./snaps
 import { StateError } from "./state-error.ts";
 import { continueProcesses } from "./stop-processes.ts";
 import { copySuspended } from "./suspended-snapshot.ts";
-import { resumePod, takeSnapshot } from "./take-snapshot.ts";
+import { takeInTurn } from "./take-in-turn.ts";
+import { resumePod } from "./take-snapshot.ts";
 
 export interface SnapshotControllerOptions {
   readonly client: Client;
@@ -131,10 +132,7 @@ export class SnapshotController implements AsyncDisposable {
     const common = { machine, client, store, snapshot, admit };
     try {
       if (source.pod === undefined) return await copySuspended({ ...common, sandbox: source.sandbox });
-      const { uid } = source.record;
-      return await machine.saves.run(namespace, () =>
-        machine.standstill.run(uid, () => takeSnapshot({ ...common, ...source })),
-      );
+      return await takeInTurn({ ...common, ...source });
     } finally {
       machine.snapshotRoom.release(key);
     }

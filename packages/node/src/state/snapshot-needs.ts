@@ -1,6 +1,7 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { countDisk } from "../pod/count-disk.ts";
+import { trialPrefix } from "../runtime/probe.ts";
 import { tryCommand } from "../system/run-command.ts";
 import type { SnapshotNeeds } from "./snapshot-room.ts";
 
@@ -14,7 +15,7 @@ export interface SnapshotParts {
 }
 
 /**
- * Estimates a snapshot before anything is written. `scratch` is a folder on its disk. Folders that cannot be counted in time are left out,
+ * Estimates a snapshot before anything is written. `scratch` is the data folder of the node. Folders that cannot be counted in time are left out,
  * because the free space of the disk is also checked while they are copied.
  */
 export async function needsOf(
@@ -29,8 +30,8 @@ export async function needsOf(
 
 /** Whether a copy of a file uses no space, as on XFS and Btrfs. */
 export async function sharesBlocks(folder: string): Promise<boolean> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const trial = await mkdtemp(join(folder, "trial-"));
+  // The next start removes what a killed process left.
+  const trial = await mkdtemp(join(folder, `${trialPrefix}copy-`));
   try {
     const file = join(trial, "file");
     await writeFile(file, Buffer.alloc(4096));

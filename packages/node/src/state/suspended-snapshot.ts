@@ -129,7 +129,7 @@ async function foldersOf(
 
 async function estimate(capture: SuspendedCapture, state: SuspendedState): Promise<SnapshotNeeds> {
   const folders = (await foldersOf("", capture, state)).map(([source]) => source);
-  return needsOf(capture.machine.layout.stateDir, { folders, linkedBytes: state.image?.meta.sizeBytes ?? 0 });
+  return needsOf(capture.machine.layout.dataDir, { folders, linkedBytes: state.image?.meta.sizeBytes ?? 0 });
 }
 
 async function copyFiles(

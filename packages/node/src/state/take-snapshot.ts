@@ -19,7 +19,6 @@ import { type CheckpointTarget, sumOf } from "./image-vault.ts";
 import { tellSandboxd } from "./sandboxd-lifecycle.ts";
 import { checkBuild, describeImage, memoryOf, pausePod, sandboxOf, writableLayerOf } from "./save-pod.ts";
 import type { SealedFiles } from "./sealed-meta.ts";
-import { needsOf } from "./snapshot-needs.ts";
 import type { SnapshotNeeds } from "./snapshot-room.ts";
 import {
   type CaptureIntent,
@@ -47,15 +46,15 @@ export interface Capture {
 
 /**
  * Takes a snapshot of a running Sandbox. Its processes stand still while memory and files are captured, so that both show the same
- * instant, and continue afterwards, whatever happens. Throws a StateError if there is no snapshot.
+ * instant, and continue afterwards, whatever happens. Throws a StateError if there is no snapshot. `takeInTurn` estimates its needs.
  */
-export async function takeSnapshot(capture: Capture): Promise<StoredSnapshot> {
+export async function takeSnapshot(capture: Capture, needs: SnapshotNeeds): Promise<StoredSnapshot> {
   const { machine, store, record } = capture;
   const uid = capture.snapshot.metadata.uid ?? "";
   const depth = depthOf(capture);
   if (depth === "Memory") await checkBuild(sandboxOf(machine, record), record);
   const volumes = volumesToCapture(capture.pod, capture.sandbox, record, capture.snapshot.spec);
-  await capture.admit(await estimate(capture, volumes));
+  await capture.admit(needs);
   try {
     const folder = await store.begin(uid, intentOf(capture));
     const { stored, files } = await machine.snapshotRoom.guard((signal) =>
@@ -89,18 +88,8 @@ async function write(
   return { files, stored: await storedOf(capture, { folder, depth, pauseMs, volumes, sealed }) };
 }
 
-/** With gVisor, files of volumes in memory are part of the memory of the Pod, which gVisor writes for each depth. */
-async function estimate(capture: Capture, volumes: readonly CapturedVolume[]): Promise<SnapshotNeeds> {
-  const { machine, record } = capture;
-  const isSaved = runtimeNamed(machine, runtimeNameOf(record)).checkpoints !== undefined;
-  const layers = containersOf(capture).map(({ name }) => writableLayerOf(machine, record, name));
-  const copied = volumes.filter(({ isMemory }) => !isMemory || !isSaved).map(({ path }) => path);
-  const memoryBytes = isSaved ? (await memoryOf(machine, record)).bytes : 0;
-  return needsOf(machine.layout.stateDir, { folders: [...layers, ...copied], memoryBytes });
-}
-
 /** The wanted depth, or the greatest that the runtime supports. */
-function depthOf({ machine, record, snapshot }: Capture): SnapshotDepth {
+export function depthOf({ machine, record, snapshot }: Capture): SnapshotDepth {
   const wanted = snapshot.spec.depth;
   if (wanted === "Filesystem") return wanted;
   try {
@@ -155,7 +144,7 @@ async function standingStill(capture: Capture, depth: SnapshotDepth, work: () =>
 const alreadyPaused = /already paused|not able to pause|cannot pause/i;
 const notPaused = /not paused|does not exist|not running|cannot resume/i;
 
-function runtimeNameOf({ containers }: PodRecord): string {
+export function runtimeNameOf({ containers }: PodRecord): string {
   return Object.values(containers)[0]?.runtime ?? "";
 }
 
@@ -218,7 +207,7 @@ async function captureInto(
 }
 
 /** The containers with files of their own. The holder has none, and debug containers are not part of the Sandbox. */
-function containersOf({ pod, record }: Capture): SnapshotContainer[] {
+export function containersOf({ pod, record }: Capture): SnapshotContainer[] {
   return Object.entries(record.containers).flatMap(([name, { reference = "", image = "" }]) => {
     const member = memberNamed(pod, name);
     return member === undefined || member.role === "ephemeral" ? [] : [{ name, reference, image }];
