@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { makeRoom, type QuotaRequest, type SnapshotQuota } from "./snapshot-quota.ts";
+import { countTogether, makeRoom, type QuotaRequest, type SnapshotQuota } from "./snapshot-quota.ts";
 import type { StoredSnapshot } from "./snapshot-store.ts";
 
 const quota: SnapshotQuota = {
@@ -84,5 +84,27 @@ describe("the quota of snapshots", () => {
     ).toEqual({
       refusal: "the Sandbox may have 2 snapshots",
     });
+  });
+});
+
+describe("a snapshot that is being written counts", () => {
+  const counted = (sizeBytes: number) => snapshot("new", 0, { sizeBytes });
+  const sizes = (own: number, replaced: readonly StoredSnapshot[]): number[] =>
+    countTogether([newer, older, foreign], [{ counted: counted(own), diskBytes: 0, replaced }])
+      .map(({ sizeBytes }) => sizeBytes)
+      .toSorted((a, b) => a - b);
+
+  test.for([
+    ["in addition to all others if it replaces none", 7, [], [7, 10, 10, 10]],
+    ["instead of what it replaces, if it is larger", 15, [older], [10, 10, 15]],
+    ["as what it replaces if that is larger, because it may fail", 5, [older], [10, 10, 10]],
+    ["as all that it replaces", 25, [older, newer], [10, 10, 15]],
+  ] as const)("%s", ([, own, replaced, expected]) => {
+    expect(sizes(own, replaced)).toEqual(expected);
+  });
+
+  test("once when it is complete", () => {
+    const pending = { counted: counted(10), diskBytes: 0, replaced: [] };
+    expect(countTogether([counted(10), foreign], [pending]).map(({ uid }) => uid)).toEqual(["new", "foreign"]);
   });
 });
