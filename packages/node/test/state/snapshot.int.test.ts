@@ -34,7 +34,7 @@ const serving = { containers: [{ name: "main", image: "host", command: ["python3
 describe.skipIf(cannotRun)("snapshots of Sandboxes", () => {
   let box: TestBox;
   beforeAll(async () => {
-    box = await openTestBox();
+    box = await openTestBox({ state: { snapshotsPerSandbox: 2 } });
   });
   afterEach(() => box.removeAll());
   afterAll(() => box[Symbol.asyncDispose]());
@@ -277,6 +277,18 @@ describe.skipIf(cannotRun)("snapshots of Sandboxes", () => {
     await expect
       .poll(() => box.api.server.read(sandboxSnapshots, { namespace, name: "temporary" }), soon)
       .toBeUndefined();
+  });
+
+  test("a snapshot of a Sandbox that has its limit of them replaces the oldest one", async () => {
+    const source = await bareSandbox(box, "limited", { spec: counting });
+    await source.start();
+    const taken = [];
+    for (const name of ["oldest", "older"]) taken.push(await takeSnapshot(box, name, "limited"));
+    expect(taken.map(failureOf)).toEqual([undefined, undefined]);
+    const newest = await takeSnapshot(box, "newest", "limited");
+    expect(failureOf(newest)).toBeUndefined();
+    expect([...taken, newest].map((one) => existsSync(folderOf(uidOf(one))))).toEqual([false, true, true]);
+    await expect.poll(() => box.api.server.read(sandboxSnapshots, { namespace, name: "oldest" }), soon).toBeUndefined();
   });
 
   test("a snapshot waits for a Sandbox that is starting", async () => {
