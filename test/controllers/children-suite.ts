@@ -113,7 +113,7 @@ export function describeChildren(getWorld: () => SandboxServer): void {
     ]);
   });
 
-  test("without a word about a Service, an owned one stays and another is ignored (SERVICE-8, SERVICE-9)", async () => {
+  test("when the spec names no Service, an owned one stays and another is ignored (SERVICE-8, SERVICE-9)", async () => {
     const ports = [{ name: "web", containerPort: 8080 }];
     await world.create("keeps-service", withPorts(ports));
     await world.until("keeps-service", isReady);
