@@ -7,7 +7,11 @@ import { acceptedFormat } from "./accepted-format.ts";
 
 /** `stalledMs`: a client that reads nothing for this long is disconnected. A watch can resume from the history. */
 export async function writeReply(response: ServerResponse, reply: Reply, stalledMs: number): Promise<void> {
-  if (response.destroyed) return;
+  if (response.destroyed) {
+    // Its source may be a process, a file, or a backup that excludes others.
+    if (reply.kind === "stream") reply.body.destroy();
+    return;
+  }
   if (reply.kind === "watch") return writeWatch(response, reply, stalledMs);
   if (reply.kind === "stream") {
     response.writeHead(reply.status, { ...reply.headers, "cache-control": "no-cache, private" });

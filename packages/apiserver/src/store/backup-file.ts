@@ -54,7 +54,10 @@ async function copyPages(store: DatabaseSync, path: string): Promise<void> {
 export function packCopy(path: string): Gzip {
   const packed = createGzip({ level: 1 });
   const copy = createReadStream(path).once("error", (error) => packed.destroy(error));
-  packed.once("close", () => rmSync(path, { force: true }));
+  packed.once("close", () => {
+    copy.destroy();
+    rmSync(path, { force: true });
+  });
   return copy.pipe(packed);
 }
 

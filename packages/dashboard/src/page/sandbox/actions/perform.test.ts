@@ -112,7 +112,7 @@ test("does not take another sandbox of the same name for the suspended one", asy
     api.objects.set("Sandbox a", { ...sandbox, metadata: { ...sandbox.metadata, uid: "another" } });
     report("Sandbox a", condition("Suspended", "True"));
   };
-  expect(await outcomeOf(suspend(task))).toBe("It was deleted, and another has its name");
+  expect(await outcomeOf(suspend(task))).toBe("It was deleted, and a new sandbox has its name");
 });
 
 test("changes the lifetime only of the sandbox or the claim that was shown", async () => {

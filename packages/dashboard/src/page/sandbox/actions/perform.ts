@@ -31,7 +31,7 @@ function placeOf({ metadata }: Sandbox): { readonly namespace: string | undefine
 async function untilIt({ api, sandbox, onProgress }: Task, outcomeOf: (now: Sandbox) => Outcome): Promise<void> {
   await until(async () => {
     const now = await api.get(sandboxes, placeOf(sandbox));
-    if (now.metadata.uid !== sandbox.metadata.uid) throw new Failure("It was deleted, and another has its name");
+    if (now.metadata.uid !== sandbox.metadata.uid) throw new Failure("It was deleted, and a new sandbox has its name");
     return outcomeOf(now);
   }, onProgress);
 }
